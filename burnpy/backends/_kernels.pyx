@@ -1,0 +1,428 @@
+# cython: boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, freethreading_compatible=True
+"""Apply taps along axes of a strided array: the one kernel, which knows no mode and no direction.
+
+Along one axis the array is a view (outer, n, inner). Where inner elements are contiguous the kernel weighs whole rows
+(`_rows`); where they are few, as along the last axis, it transposes a block of outer rows so that they become contiguous,
+and weighs those (`_columns`); runs of a single weight 1 are copied (`_copies`). Several axes are done box by box of the
+output, so that what stands between two axes stays in cache (`_box`). Every output is the sum of its products from left to
+right, whichever way it is reached, so that bits depend on neither path, box, thread nor instruction set.
+"""
+
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy, memset
+
+cdef extern from "_transpose.h" nogil:
+    void burnpy_transpose_f32(const float *x, Py_ssize_t sx, float *y, Py_ssize_t sy, Py_ssize_t rows, Py_ssize_t columns)
+    void burnpy_transpose_f64(const double *x, Py_ssize_t sx, double *y, Py_ssize_t sy, Py_ssize_t rows, Py_ssize_t columns)
+
+ctypedef fused real:
+    float
+    double
+
+cdef enum:
+    DIMS = 7  # Cython gives a memoryview no more axes
+    VECTOR = 64  # bytes: what the innermost loops do at a time, a whole number of registers everywhere
+    STRIPE = 256  # bytes: the same for long rows
+    BLOCK = 16384  # bytes of transposed rows at a time: one block in and one out fit the first-level cache
+    FEW = 3  # fewer rows than this do not pay for transposing them
+
+MAX_AXES = DIMS
+
+
+cdef struct Axis:
+    # One operator as the loops see it; `first` is NULL for the identity.
+    Py_ssize_t widest
+    const Py_ssize_t *first
+    const Py_ssize_t *offset
+    const void *weights
+    bint copies
+
+
+cdef struct Line:
+    # A set of equal steps through source and target.
+    Py_ssize_t count, sx, sy
+
+
+cdef class Operator:
+    """An axis operator as the kernels read it: `burnpy.taps.Taps`, checked, with weights in the type computed in.
+
+    Parameters
+    ----------
+    n, m : int
+        Number of inputs and outputs.
+    first : ndarray of intp, shape (m,)
+    offset : ndarray of intp, shape (m + 1,)
+    weights : ndarray of float32 or float64, shape (offset[m],)
+
+    Raises
+    ------
+    ValueError
+        If a run leaves the inputs, or starts or ends before its predecessor: what the loops rely on.
+    """
+
+    cdef readonly Py_ssize_t n, m
+    cdef readonly Py_ssize_t itemsize
+    cdef readonly Py_ssize_t widest  # the longest run
+    cdef readonly double mean  # the mean run
+    cdef readonly bint copies  # every run is a single weight of 1
+    cdef const Py_ssize_t[::1] first
+    cdef const Py_ssize_t[::1] offset
+    cdef const float[::1] weights32
+    cdef const double[::1] weights64
+
+    def __init__(self, Py_ssize_t n, Py_ssize_t m, const Py_ssize_t[::1] first, const Py_ssize_t[::1] offset, weights):
+        if m < 1 or first.shape[0] != m or offset.shape[0] != m + 1 or offset[0] != 0 or offset[m] != len(weights):
+            raise ValueError(f"first, offset and weights do not describe {m} runs")
+        self.n, self.m, self.first, self.offset = n, m, first, offset
+        self.itemsize = weights.itemsize
+        self.mean = offset[m] / <double>m
+        if self.itemsize == 4:
+            self.weights32 = weights
+        else:
+            self.weights64 = weights
+        self.copies = offset[m] == m and bool((weights == 1).all())
+        self.widest = 0
+        cdef Py_ssize_t o, stop, last_first = 0, last_stop = 0
+        for o in range(m):
+            stop = first[o] + offset[o + 1] - offset[o]
+            if first[o] < last_first or stop < last_stop or stop < first[o] or stop > n:
+                raise ValueError(f"the run of output {o} leaves the {n} inputs, or starts or ends before its predecessor")
+            self.copies = self.copies and stop == first[o] + 1
+            self.widest = max(self.widest, stop - first[o])
+            last_first, last_stop = first[o], stop
+
+    def span(self, Py_ssize_t size):
+        """Return over how many inputs any block of ``size`` outputs reaches at most, blocks starting at multiples of it."""
+        cdef Py_ssize_t start, stop, widest = 0
+        for start in range(0, self.m, size):
+            stop = min(start + size, self.m)
+            widest = max(widest, self.first[stop - 1] + self.offset[stop] - self.offset[stop - 1] - self.first[start])
+        return widest
+
+    cdef Axis view(self) noexcept:
+        cdef Axis axis
+        axis.widest = self.widest
+        axis.first = &self.first[0]
+        axis.offset = &self.offset[0]
+        axis.copies = self.copies
+        axis.weights = NULL
+        if self.offset[self.m]:
+            axis.weights = <const void *>&self.weights32[0] if self.itemsize == 4 else <const void *>&self.weights64[0]
+        return axis
+
+
+cdef class Plan:
+    """Operators along some axes of an array of a given shape, their order, and the boxes of output done at a time.
+
+    Parameters
+    ----------
+    shape : tuple of 7 int
+        Shape of the input, filled up with leading ones; no entry may be 0.
+    operators : tuple of 7
+        An `Operator` or None (the identity) for every axis; at least one operator.
+    order : tuple of int
+        The axes that have an operator, in the order in which to apply them.
+    box : tuple of 7 int
+        Shape of a box of output. What stands between two operators, and nothing else, is allocated, for one box.
+    """
+
+    cdef readonly tuple operators  # keeps alive what `axes` points to
+    cdef readonly tuple order, box
+    cdef readonly Py_ssize_t boxes  # how many cover the output
+    cdef readonly Py_ssize_t scratch  # elements that stand between two operators
+    cdef readonly Py_ssize_t itemsize
+    cdef Axis[DIMS] axes
+    cdef Py_ssize_t[DIMS] n, m, extent
+    cdef int[DIMS] passes
+    cdef int steps
+
+    def __init__(self, tuple shape, tuple operators, tuple order, tuple box):
+        cdef int d
+        cdef Operator operator
+        if not len(shape) == len(operators) == len(box) == DIMS:
+            raise ValueError(f"a plan is made for {DIMS} axes")
+        if not order or sorted(order) != [d for d in range(DIMS) if operators[d] is not None]:
+            raise ValueError("order must name every axis that has an operator, once")
+        self.operators, self.order, self.box = operators, order, box
+        self.steps = len(order)
+        self.boxes = 1
+        self.itemsize = operators[order[0]].itemsize
+        for d in range(DIMS):
+            self.n[d] = self.m[d] = shape[d]
+            self.axes[d].first = NULL
+            if operators[d] is not None:
+                operator = operators[d]
+                if operator.n != self.n[d] or operator.itemsize != self.itemsize:
+                    raise ValueError(f"the operator of axis {d} takes another size or type")
+                self.m[d] = operator.m
+                self.axes[d] = operator.view()
+            if self.n[d] < 1 or not 1 <= box[d] <= self.m[d]:
+                raise ValueError(f"axis {d} has a size or a box that is out of range")
+            self.extent[d] = box[d]
+            self.boxes *= (self.m[d] + self.extent[d] - 1) // self.extent[d]
+        for d in range(self.steps):
+            self.passes[d] = order[d]
+        self.scratch = self._largest_between()
+
+    def _largest_between(self):
+        """Return the largest number of elements that stands between two operators, for any box."""
+        extent = [self.box[d] if self.operators[d] is None else self.operators[d].span(self.box[d]) for d in range(DIMS)]
+        largest = 0
+        for axis in self.order[:-1]:
+            extent[axis] = self.box[axis]
+            between = 1
+            for size in extent:
+                between *= size
+            largest = max(largest, between)
+        return largest
+
+    def run(self, x, y, Py_ssize_t start, Py_ssize_t stop):
+        """Fill boxes ``start ... stop - 1`` of ``y`` from ``x``, both of 7 axes and the type of the weights."""
+        cdef const float[:, :, :, :, :, :, :] x32
+        cdef float[:, :, :, :, :, :, :] y32
+        cdef const double[:, :, :, :, :, :, :] x64
+        cdef double[:, :, :, :, :, :, :] y64
+        if self.itemsize == 4:
+            x32, y32 = x, y
+            self._run(&x32[0, 0, 0, 0, 0, 0, 0], x32.shape, x32.strides,
+                      &y32[0, 0, 0, 0, 0, 0, 0], y32.shape, y32.strides, start, stop)
+        else:
+            x64, y64 = x, y
+            self._run(&x64[0, 0, 0, 0, 0, 0, 0], x64.shape, x64.strides,
+                      &y64[0, 0, 0, 0, 0, 0, 0], y64.shape, y64.strides, start, stop)
+
+    cdef _run(self, const real *x, const Py_ssize_t *x_shape, const Py_ssize_t *x_strides,
+              real *y, const Py_ssize_t *y_shape, const Py_ssize_t *y_strides, Py_ssize_t start, Py_ssize_t stop):
+        cdef Py_ssize_t[DIMS] sx
+        cdef Py_ssize_t[DIMS] sy
+        cdef Py_ssize_t b, item = sizeof(real), block
+        cdef int d
+        for d in range(DIMS):
+            if x_shape[d] != self.n[d] or y_shape[d] != self.m[d] or x_strides[d] % item or y_strides[d] % item:
+                raise ValueError(f"axis {d} of x or y has not the size that was planned, or is not aligned")
+            sx[d], sy[d] = x_strides[d] // item, y_strides[d] // item
+        if item != self.itemsize or start < 0 or stop > self.boxes:
+            raise ValueError("the plan is for another type, or has fewer boxes")
+        block = BLOCK // item
+        cdef Py_ssize_t between = self.scratch
+        cdef real *memory = <real *>malloc((2 * block + 2 * between + VECTOR) * item)
+        if memory == NULL:
+            raise MemoryError(f"cannot allocate {(2 * block + 2 * between) * item} bytes of scratch space")
+        with nogil:
+            memset(memory, 0, 2 * block * item)
+            for b in range(start, stop):
+                _box(self, x, sx, y, sy, b, memory, memory + 2 * block, between)
+        free(memory)
+
+
+cdef void _box(Plan plan, const real *x, const Py_ssize_t *sx, real *y, const Py_ssize_t *sy, Py_ssize_t index,
+               real *blocks, real *between, Py_ssize_t size) noexcept nogil:
+    """Make one box of output: every operator in its order, the results in between packed into scratch memory."""
+    cdef Py_ssize_t[DIMS] start, stop, extent, steps, next_steps  # of output; of the source, with its strides
+    cdef Py_ssize_t count, last
+    cdef int d, p, axis
+    cdef const real *source = x
+    cdef real *target
+    for d in range(DIMS - 1, -1, -1):
+        count = (plan.m[d] + plan.extent[d] - 1) // plan.extent[d]
+        start[d] = index % count * plan.extent[d]
+        index //= count
+        stop[d] = min(start[d] + plan.extent[d], plan.m[d])
+        extent[d] = stop[d] - start[d]
+        steps[d] = sx[d]
+        y += start[d] * sy[d]
+        if plan.axes[d].first == NULL:
+            source += start[d] * sx[d]
+        else:
+            last = stop[d] - 1
+            source += plan.axes[d].first[start[d]] * sx[d]
+            extent[d] = (plan.axes[d].first[last] + plan.axes[d].offset[last + 1] - plan.axes[d].offset[last]
+                         - plan.axes[d].first[start[d]])
+    for p in range(plan.steps):
+        axis = plan.passes[p]
+        extent[axis] = stop[axis] - start[axis]
+        if p == plan.steps - 1:
+            target = y
+            memcpy(next_steps, sy, sizeof(next_steps))
+        else:
+            target = between + (p % 2) * size
+            count = 1
+            for d in range(DIMS - 1, -1, -1):
+                next_steps[d] = count
+                count *= extent[d]
+        _apply(source, steps, target, next_steps, extent, axis, &plan.axes[axis], start[axis], stop[axis], blocks)
+        source = target
+        memcpy(steps, next_steps, sizeof(steps))
+
+
+cdef void _apply(const real *x, const Py_ssize_t *sx, real *y, const Py_ssize_t *sy, const Py_ssize_t *extent,
+                 int axis, const Axis *op, Py_ssize_t j0, Py_ssize_t j1, real *blocks) noexcept nogil:
+    """Apply outputs ``j0 ... j1 - 1`` of one operator along ``axis``; ``x`` starts at the first input of ``j0``."""
+    cdef Line[DIMS] lines
+    cdef Line line
+    cdef Py_ssize_t inner = 1, lane, total = 1, i, rest, base = op.first[j0], vector = VECTOR // sizeof(real)
+    cdef int d, innermost = DIMS - 1, outer = 0, longest = 0
+    cdef const real *px
+    cdef real *py
+    while innermost > axis and (extent[innermost] == 1 or (sx[innermost] == inner and sy[innermost] == inner)):
+        inner *= extent[innermost]
+        innermost -= 1
+    for d in range(innermost + 1):  # the other axes, neighbours with a common step merged
+        if d == axis or extent[d] == 1:
+            continue
+        line = Line(extent[d], sx[d], sy[d])
+        if outer and lines[outer - 1].sx == line.count * line.sx and lines[outer - 1].sy == line.count * line.sy:
+            line.count *= lines[outer - 1].count
+            outer -= 1
+        lines[outer] = line
+        total *= extent[d]
+        outer += 1
+    if total * inner == 0:  # no input at all is within reach of this box
+        return
+    if outer == 0:
+        lines[0] = Line(1, 0, 0)
+        outer = 1
+    for d in range(1, outer):
+        if lines[d].count >= lines[longest].count:
+            longest = d
+    line = lines[longest]
+    cdef bint transpose = (not op.copies and inner < vector and line.count >= FEW
+                           and op.widest * inner * VECTOR <= BLOCK)
+    for i in range(total // line.count):
+        px, py, rest = x, y, i
+        for d in range(outer - 1, -1, -1):
+            if d != longest:
+                px += rest % lines[d].count * lines[d].sx
+                py += rest % lines[d].count * lines[d].sy
+                rest //= lines[d].count
+        lane = 0
+        while lane < line.count:
+            if op.copies:
+                _copies(px, sx[axis], py, sy[axis], op, j0, j1, base, inner)
+                rest = 1
+            elif transpose and line.count - lane >= FEW:
+                rest = min(vector, line.count - lane)
+                _columns(px, sx[axis], line.sx, py, sy[axis], line.sy, op, j0, j1, base, inner, rest, blocks)
+            else:
+                _rows(px, sx[axis], py, sy[axis], op, j0, j1, base, inner)
+                rest = 1
+            lane += rest
+            px += rest * line.sx
+            py += rest * line.sy
+
+
+cdef void _copies(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, const Axis *op,
+                  Py_ssize_t j0, Py_ssize_t j1, Py_ssize_t base, Py_ssize_t inner) noexcept nogil:
+    """`_rows` where every run is one weight of 1. Inner elements are contiguous in both."""
+    cdef Py_ssize_t j
+    cdef const Py_ssize_t *first = op.first
+    if inner == 1:
+        for j in range(j0, j1):
+            y[(j - j0) * sy] = x[(first[j] - base) * sx]
+    else:
+        for j in range(j0, j1):
+            memcpy(y + (j - j0) * sy, x + (first[j] - base) * sx, inner * sizeof(real))
+
+
+cdef void _columns(const real *x, Py_ssize_t sx, Py_ssize_t lane_x, real *y, Py_ssize_t sy, Py_ssize_t lane_y,
+                   const Axis *op, Py_ssize_t j0, Py_ssize_t j1, Py_ssize_t base, Py_ssize_t inner, Py_ssize_t lanes,
+                   real *blocks) noexcept nogil:
+    """`_rows` for ``lanes`` of them at once: lanes are made contiguous, weighed together, and put back in place."""
+    cdef Py_ssize_t vector = VECTOR // sizeof(real), wide = inner * vector, most = BLOCK // sizeof(real) // wide
+    cdef Py_ssize_t j = j0, stop, i0
+    cdef real *across = blocks
+    cdef real *result = blocks + BLOCK // sizeof(real)
+    while j < j1:
+        i0, stop = op.first[j], j + 1
+        while stop < j1 and stop - j < most and op.first[stop] + op.offset[stop + 1] - op.offset[stop] - i0 <= most:
+            stop += 1
+        _across(x + (i0 - base) * sx, sx, lane_x, across, op.first[stop - 1] + op.offset[stop] - op.offset[stop - 1] - i0,
+                inner, lanes)
+        _rows(across, wide, result, wide, op, j, stop, i0, wide)
+        _back(result, y + (j - j0) * sy, sy, lane_y, stop - j, inner, lanes)
+        j = stop
+
+
+cdef void _across(const real *x, Py_ssize_t sx, Py_ssize_t lane, real *block, Py_ssize_t n, Py_ssize_t inner,
+                  Py_ssize_t lanes) noexcept nogil:
+    """Copy ``block[i, c, r] = x[r * lane + i * sx + c]``."""
+    cdef Py_ssize_t i, c, r, vector = VECTOR // sizeof(real)
+    if sx == inner:
+        _transpose(x, lane, block, vector, lanes, n * inner)
+    else:
+        for i in range(n):
+            for c in range(inner):
+                for r in range(lanes):
+                    block[(i * inner + c) * vector + r] = x[r * lane + i * sx + c]
+
+
+cdef void _back(const real *block, real *y, Py_ssize_t sy, Py_ssize_t lane, Py_ssize_t m, Py_ssize_t inner,
+                Py_ssize_t lanes) noexcept nogil:
+    """Copy ``y[r * lane + j * sy + c] = block[j, c, r]``."""
+    cdef Py_ssize_t j, c, r, vector = VECTOR // sizeof(real)
+    if sy == inner:
+        _transpose(block, vector, y, lane, m * inner, lanes)
+    else:
+        for j in range(m):
+            for c in range(inner):
+                for r in range(lanes):
+                    y[r * lane + j * sy + c] = block[(j * inner + c) * vector + r]
+
+
+cdef inline void _transpose(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, Py_ssize_t rows,
+                            Py_ssize_t columns) noexcept nogil:
+    """Copy ``y[c * sy + r] = x[r * sx + c]``."""
+    if real is float:
+        burnpy_transpose_f32(x, sx, y, sy, rows, columns)
+    else:
+        burnpy_transpose_f64(x, sx, y, sy, rows, columns)
+
+
+cdef void _rows(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, const Axis *op,
+                Py_ssize_t j0, Py_ssize_t j1, Py_ssize_t base, Py_ssize_t inner) noexcept nogil:
+    """``y[j - j0] = sum_k w[j, k] * x[first[j] - base + k]``, each a row of contiguous inner elements: the general loop."""
+    cdef Py_ssize_t j, c, count, stripe = STRIPE // sizeof(real), vector = VECTOR // sizeof(real)
+    cdef const real *weights = <const real *>op.weights
+    cdef const real *w
+    cdef const real *source
+    cdef real *target
+    for j in range(j0, j1):
+        w = weights + op.offset[j]
+        count = op.offset[j + 1] - op.offset[j]
+        source = x + (op.first[j] - base) * sx
+        target = y + (j - j0) * sy
+        while count and w[0] == 0:
+            w += 1
+            count -= 1
+            source += sx
+        if count == 0:
+            memset(target, 0, inner * sizeof(real))
+            continue
+        c = 0
+        while c + stripe <= inner:
+            _weigh(target + c, source + c, sx, w, count, STRIPE // sizeof(real))
+            c += stripe
+        while c + vector <= inner:
+            _weigh(target + c, source + c, sx, w, count, VECTOR // sizeof(real))
+            c += vector
+        while c < inner:
+            _weigh(target + c, source + c, sx, w, count, 1)
+            c += 1
+
+
+cdef inline void _weigh(real *y, const real *x, Py_ssize_t sx, const real *w, Py_ssize_t count, int width) noexcept nogil:
+    """The innermost loop, ``width`` contiguous outputs in registers. ``w[0]`` is not 0; other zeros are skipped."""
+    cdef real[64] sums
+    cdef real weight = w[0]
+    cdef Py_ssize_t k
+    cdef int r
+    for r in range(width):
+        sums[r] = weight * x[r]
+    for k in range(1, count):
+        weight = w[k]
+        if weight == 0:
+            continue
+        for r in range(width):
+            sums[r] += weight * x[k * sx + r]
+    for r in range(width):
+        y[r] = sums[r]

@@ -1,0 +1,172 @@
+"""The kernels: every path gives, bit for bit, the sum of products from left to right."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from burnpy.backends._kernels import MAX_AXES, Operator, Plan
+from burnpy.backends._plan import BOX_BYTES, make_plan
+
+SINGLE, DOUBLE = np.float32, np.float64
+
+
+def random_operator(rng, n, m, dtype, holes=0.2):
+    """Runs of random lengths, some empty, whose starts and ends never decrease, with zero weights anywhere."""
+    first = np.sort(rng.integers(0, n, m))
+    stop = np.maximum(np.maximum.accumulate(np.minimum(first + rng.integers(0, 9, m), n)), first)
+    offset = np.concatenate(([0], np.cumsum(stop - first)))
+    weights = rng.standard_normal(offset[-1]) * (rng.random(offset[-1]) > holes)
+    return Operator(n, m, first, offset, weights.astype(dtype)), (first, offset, weights.astype(dtype))
+
+
+def copy_operator(rng, n, m, dtype):
+    first = np.sort(rng.integers(0, n, m))
+    raw = (first, np.arange(m + 1), np.ones(m, dtype))
+    return Operator(n, m, *raw), raw
+
+
+def left_to_right(x, raw, axis):
+    """Apply an operator along ``axis`` the slow way."""
+    first, offset, weights = raw
+    rows = np.moveaxis(x, axis, 0)
+    y = np.zeros((len(first), *rows.shape[1:]), x.dtype)
+    for o in range(len(first)):
+        terms = [w * rows[first[o] + k] for k, w in enumerate(weights[offset[o] : offset[o + 1]]) if w != 0]
+        if terms:
+            y[o] = terms[0]
+        for term in terms[1:]:
+            y[o] += term
+    return np.moveaxis(y, 0, axis)
+
+
+def padded(items, filler):
+    return (filler,) * (MAX_AXES - len(items)) + tuple(items)
+
+
+def run(plan, x, shape, start=0, stop=None):
+    y = np.full(padded(shape, 1), np.nan, x.dtype)
+    plan.run(x.reshape(padded(x.shape, 1)), y, start, plan.boxes if stop is None else stop)
+    return y.reshape(shape)
+
+
+@pytest.mark.parametrize("dtype", [SINGLE, DOUBLE])
+@pytest.mark.parametrize("make", [random_operator, copy_operator])
+@pytest.mark.parametrize(
+    ("before", "n", "after"),
+    [
+        ((), 40, ()),  # one signal: no rows to transpose
+        ((2,), 40, ()),
+        ((3,), 40, ()),
+        ((17,), 40, ()),
+        ((3, 16), 300, ()),
+        ((5,), 40, (3,)),  # channels last
+        ((33,), 40, (4,)),
+        ((2,), 40, (15,)),
+        ((2,), 40, (16,)),
+        ((), 40, (64,)),
+        ((), 40, (64 + 16 + 5,)),
+        ((3,), 1, (7,)),
+    ],
+)
+def test_one_axis_is_summed_from_left_to_right_whatever_the_path(before, n, after, make, dtype):
+    rng = np.random.default_rng([n, *before, *after])
+    operator, raw = make(rng, n, 37, dtype)
+    x = rng.standard_normal((*before, n, *after)).astype(dtype)
+    shape = (*before, 37, *after)
+    axis = len(before)
+    operators = [operator if d == axis else None for d in range(x.ndim)]
+    y = run(make_plan(x.shape, operators, range(x.ndim)), x, shape)
+    assert y.tobytes() == left_to_right(x, raw, axis).tobytes()
+
+
+@pytest.mark.parametrize("dtype", [SINGLE, DOUBLE])
+@pytest.mark.parametrize("seed", range(12))
+def test_boxes_of_any_shape_give_the_same_bits(seed, dtype):
+    rng = np.random.default_rng(seed)
+    shape = tuple(rng.integers(1, 20, 4))
+    made = [random_operator(rng, n, int(rng.integers(1, 20)), dtype) for n in shape[1:]]
+    operators = padded([None] + [operator for operator, _ in made], None)
+    order = tuple(MAX_AXES - 3 + axis for axis in rng.permutation(3))
+    x = rng.standard_normal(shape).astype(dtype)
+    expected = x
+    for axis in order:
+        expected = left_to_right(expected, made[axis - MAX_AXES + 3][1], axis - MAX_AXES + 4)
+    for _ in range(6):
+        box = padded([int(rng.integers(1, size + 1)) for size in expected.shape], 1)
+        plan = Plan(padded(shape, 1), operators, order, box)
+        assert plan.boxes == math.prod(-(-size // side) for size, side in zip(padded(expected.shape, 1), box, strict=True))
+        assert run(plan, x, expected.shape).tobytes() == expected.tobytes()
+
+
+def test_a_range_of_boxes_touches_nothing_else():
+    rng = np.random.default_rng(1)
+    operator, _ = random_operator(rng, 10, 12, DOUBLE)
+    plan = Plan(padded((10, 8), 1), padded((operator, None), None), (MAX_AXES - 2,), padded((5, 8), 1))
+    x = rng.standard_normal((10, 8))
+    y = run(plan, x, (12, 8), 1, 2)
+    assert np.isnan(y[:5]).all()
+    assert not np.isnan(y[5:10]).any()
+    assert np.isnan(y[10:]).all()
+
+
+@pytest.mark.parametrize("strides", list(itertools.product([1, -1, 2, -3], repeat=2)))
+@pytest.mark.parametrize("axis", [1, 2])
+def test_any_strides_are_read_in_place(strides, axis):
+    rng = np.random.default_rng(2)
+    sizes = [3, 20, 18]
+    whole = rng.standard_normal((3, 60, 54)).astype(SINGLE)
+    x = whole[:, :: strides[0], :: strides[1]][:, :20, :18]
+    operator, raw = random_operator(rng, sizes[axis], 25, SINGLE)
+    plan = make_plan(x.shape, [operator if d == axis else None for d in range(3)], range(3))
+    expected = left_to_right(x, raw, axis)
+    y = np.empty(padded(expected.shape, 1), SINGLE)
+    plan.run(x[(None,) * (MAX_AXES - 3)], y, 0, plan.boxes)
+    assert y.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize(("n", "m"), [((1, 1, 2048, 2048), (1, 1, 4096, 4096)), ((1, 1, 9, 100000), (1, 1, 5, 150000))])
+def test_what_stands_between_two_operators_is_small_at_any_size(n, m):
+    rng = np.random.default_rng(3)
+    operators = [
+        None if a == b else Operator(a, b, np.arange(b) * a // b, np.arange(b + 1), rng.random(b)) for a, b in zip(n, m, strict=True)
+    ]
+    assert 0 < make_plan(n, operators, range(4)).scratch * 8 <= BOX_BYTES
+
+
+@pytest.mark.parametrize(
+    ("n", "m", "first", "offset", "weights"),
+    [
+        (4, 2, [0, 3], [0, 2, 4], 4),  # beyond the last input
+        (4, 2, [-1, 0], [0, 1, 2], 2),
+        (4, 2, [2, 1], [0, 1, 2], 2),  # starts go back
+        (4, 2, [0, 1], [0, 3, 4], 4),  # ends go back
+        (4, 2, [0, 1], [0, 2, 1], 1),  # a run of negative length
+        (4, 2, [0, 1], [0, 1, 2], 1),  # too few weights
+        (4, 2, [0, 1], [1, 2, 3], 3),
+        (4, 2, [0], [0, 1, 2], 2),
+        (4, 0, [], [0], 0),
+    ],
+)
+def test_an_operator_that_would_read_out_of_bounds_is_refused(n, m, first, offset, weights):
+    with pytest.raises(ValueError, match="run"):
+        Operator(n, m, np.array(first, np.intp), np.array(offset, np.intp), np.ones(weights))
+
+
+def test_a_plan_refuses_arrays_of_other_shapes_types_and_boxes():
+    operator = Operator(4, 2, np.array([0, 2]), np.array([0, 1, 2]), np.ones(2))
+    plan = make_plan((3, 4), [None, operator], (0, 1))
+    good_x, good_y = np.zeros(padded((3, 4), 1)), np.zeros(padded((3, 2), 1))
+    plan.run(good_x, good_y, 0, 1)
+    with pytest.raises(ValueError, match="size that was planned"):
+        plan.run(np.zeros(padded((3, 5), 1)), good_y, 0, 1)
+    with pytest.raises(ValueError, match="size that was planned"):
+        plan.run(good_x, np.zeros(padded((2, 2), 1)), 0, 1)
+    with pytest.raises(ValueError, match="fewer boxes"):
+        plan.run(good_x, good_y, 0, 2)
+    with pytest.raises(ValueError, match="mismatch"):
+        plan.run(good_x.astype(SINGLE), good_y, 0, 1)
+    good_y.setflags(write=False)
+    with pytest.raises(ValueError, match="read-only"):
+        plan.run(good_x, good_y, 0, 1)
