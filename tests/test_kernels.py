@@ -130,7 +130,8 @@ def test_any_strides_are_read_in_place(strides, axis):
 def test_what_stands_between_two_operators_is_small_at_any_size(n, m):
     rng = np.random.default_rng(3)
     operators = [
-        None if a == b else Operator(a, b, np.arange(b) * a // b, np.arange(b + 1), rng.random(b)) for a, b in zip(n, m, strict=True)
+        None if a == b else Operator(a, b, np.arange(b) * a // b, np.arange(b + 1), rng.random(b))
+        for a, b in zip(n, m, strict=True)
     ]
     assert 0 < make_plan(n, operators, range(4)).scratch * 8 <= BOX_BYTES
 

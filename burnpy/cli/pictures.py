@@ -3,11 +3,13 @@
 One table says what the numbers of each of Pillow's modes mean and which formats hold them all; nothing here resamples.
 """
 
+import errno
 import math
 import secrets
 import shutil
 import warnings
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -16,7 +18,18 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps
 
-__all__ = ["Kind", "Planes", "can_hold", "check_can_hold", "format_of", "from_planes", "kind_of", "load", "save", "to_planes"]
+__all__ = [
+    "Kind",
+    "Planes",
+    "can_hold",
+    "check_can_hold",
+    "format_of",
+    "from_planes",
+    "kind_of",
+    "load",
+    "save",
+    "to_planes",
+]
 
 Planes: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
 """Pixels as floating-point numbers, shape (1, C, H, W)."""
@@ -32,40 +45,40 @@ class Kind:
         What to call such a picture.
     stored : str
         The dtype of a sample, as NumPy spells it; little-endian as in Pillow's memory.
-    computed : type
-        The floating-point type that rounds back to every sample with room to spare.
     low, high : float
         The range of a sample.
     formats : tuple of str
         Pillow's names of the formats that hold every such picture, up to a lossy format's own compression.
     alpha : bool
         Whether the last channel is the opacity of the others.
+    double : bool
+        Whether to compute in float64: float32 has no bits to spare for more than 8 bits a sample.
     """
 
     words: str
     stored: str
-    computed: type[np.float32] | type[np.float64]
     low: float
     high: float
     formats: tuple[str, ...]
     alpha: bool = False
+    double: bool = False
 
 
 def _eight_bits(words: str, formats: str, alpha: bool = False) -> Kind:
-    return Kind(words, "u1", np.float32, 0, 255, tuple(formats.split()), alpha)
+    return Kind(words, "u1", 0, 255, tuple(formats.split()), alpha)
 
 
 _KINDS = {
-    "1": Kind("1-bit", "?", np.float32, 0, 1, ("PNG", "TIFF", "GIF", "BMP", "PPM", "TGA")),
+    "1": Kind("1-bit", "?", 0, 1, ("PNG", "TIFF", "GIF", "BMP", "PPM", "TGA")),
     "L": _eight_bits("8-bit grey", "PNG TIFF JPEG WEBP GIF BMP PPM TGA AVIF JPEG2000"),
     "LA": _eight_bits("grey with alpha", "PNG TIFF WEBP TGA AVIF JPEG2000", alpha=True),
     "P": _eight_bits("palette", "PNG TIFF GIF BMP TGA"),
     "RGB": _eight_bits("RGB", "PNG TIFF JPEG WEBP BMP PPM TGA AVIF JPEG2000"),
     "RGBA": _eight_bits("RGB with alpha", "PNG TIFF WEBP TGA AVIF JPEG2000", alpha=True),
     "CMYK": _eight_bits("CMYK", "TIFF JPEG"),
-    "I;16": Kind("16-bit grey", "<u2", np.float64, 0, 2**16 - 1, ("PNG", "TIFF", "PPM", "JPEG2000")),
-    "I": Kind("32-bit integer grey", "<i4", np.float64, -(2**31), 2**31 - 1, ("TIFF",)),
-    "F": Kind("floating-point grey", "<f4", np.float32, -math.inf, math.inf, ("TIFF", "PPM")),
+    "I;16": Kind("16-bit grey", "<u2", 0, 2**16 - 1, ("PNG", "TIFF", "PPM", "JPEG2000"), double=True),
+    "I": Kind("32-bit integer grey", "<i4", -(2**31), 2**31 - 1, ("TIFF",), double=True),
+    "F": Kind("floating-point grey", "<f4", -math.inf, math.inf, ("TIFF", "PPM")),
 }
 
 _QUALITY = {"JPEG": 95, "WEBP": 95, "AVIF": 90}
@@ -86,9 +99,9 @@ def format_of(path: Path) -> str:
         If nothing can be written there: no such directory, not a file, or an extension that stands for no known format.
     """
     if not path.parent.is_dir():
-        raise FileNotFoundError(2, "no such directory", str(path.parent))
+        raise FileNotFoundError(errno.ENOENT, "no such directory", str(path.parent))
     if path.exists() and not path.is_file():
-        raise OSError(17, "exists and is not a file", str(path))
+        raise OSError(errno.EEXIST, "exists and is not a file", str(path))
     name = Image.registered_extensions().get(path.suffix.lower(), "")
     known = {known for kind in _KINDS.values() for known in kind.formats} & Image.SAVE.keys()
     if name not in known:
@@ -119,8 +132,7 @@ def load(path: Path, note: Callable[[str], None]) -> Image.Image:
         If the file cannot be read, is not a picture, or is one of a kind that is not resized.
     """
     try:
-        with warnings.catch_warnings(), Image.open(path) as file:
-            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # a big picture is the user's own wish
+        with _big_pictures_welcome(), Image.open(path) as file:
             for loss in _losses(file):
                 note(f"{path}: {loss}")
             image = _plain(ImageOps.exif_transpose(file), file.format)
@@ -135,16 +147,31 @@ def load(path: Path, note: Callable[[str], None]) -> Image.Image:
     return image
 
 
+def _big_pictures_welcome() -> AbstractContextManager[Any]:
+    """Silence Pillow's warning of big pictures, which is for servers; of enormous ones it still raises."""
+    return warnings.catch_warnings(action="ignore", category=Image.DecompressionBombWarning)
+
+
 def _losses(file: Any) -> list[str]:
     """Say what will be lost of an opened, not yet loaded, file."""
     losses = []
     if (frames := getattr(file, "n_frames", 1)) > 1:
         losses.append(f"the first of {frames} pictures is taken")
-    if ";16" in repr(getattr(file, "tile", "")) and not file.mode.startswith("I"):
+    if _is_deep_colour(file):
         losses.append("16-bit colour is read with 8 bits a channel, since Pillow has no more")
     if file.mode.startswith("I") and "transparency" in file.info:
         losses.append("the grey level that stands for transparent is not kept")
     return losses
+
+
+def _is_deep_colour(file: Any) -> bool:
+    """Whether the file has more than 8 bits a channel, as far as its reader's instructions for decoding tell."""
+    arguments: list[object] = []
+    for _, _, _, given in getattr(file, "tile", ()):
+        arguments.extend(given if isinstance(given, tuple) else [given])
+    deep = any(";16" in str(argument) for argument in arguments)
+    deep_ppm = file.format == "PPM" and any(isinstance(argument, int) and argument > 255 for argument in arguments)
+    return file.mode in ("LA", "RGB", "RGBA", "CMYK") and (deep or deep_ppm)
 
 
 def _plain(image: Image.Image, file_format: str | None) -> Image.Image:
@@ -165,9 +192,9 @@ def _with_info(image: Image.Image, source: Image.Image) -> Image.Image:
 
 
 def to_planes(image: Image.Image) -> Planes:
-    """Return the samples of ``image``, as `load` returns it, in the type to compute in."""
-    samples = np.atleast_3d(np.asarray(image))
-    return np.ascontiguousarray(np.moveaxis(samples, -1, 0)[np.newaxis], dtype=kind_of(image).computed)
+    """Return the samples of ``image``, as `load` returns it, in the type to compute in and in the order they are in."""
+    samples = np.moveaxis(np.atleast_3d(np.asarray(image)), -1, 0)[np.newaxis]
+    return samples.astype(np.float64) if kind_of(image).double else samples.astype(np.float32)
 
 
 def from_planes(planes: Planes, like: Image.Image) -> Image.Image:
