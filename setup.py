@@ -12,7 +12,7 @@ kernels = Extension(
     "burnpy.backends._kernels",
     ["burnpy/backends/_kernels.pyx"],
     extra_compile_args=FLAGS,
-    depends=["burnpy/backends/_transpose.h"],
+    depends=["burnpy/backends/_loops.h"],
 )
 
 setup(ext_modules=cythonize([kernels], language_level=3))

@@ -11,9 +11,19 @@ right, whichever way it is reached, so that bits depend on neither path, box, th
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
-cdef extern from "_transpose.h" nogil:
+import numpy as np
+
+cdef extern from "_loops.h" nogil:
     void burnpy_transpose_f32(const float *x, Py_ssize_t sx, float *y, Py_ssize_t sy, Py_ssize_t rows, Py_ssize_t columns)
     void burnpy_transpose_f64(const double *x, Py_ssize_t sx, double *y, Py_ssize_t sy, Py_ssize_t rows, Py_ssize_t columns)
+    void burnpy_row_f32(float *y, const float *x, Py_ssize_t sx, const float *w, Py_ssize_t count, Py_ssize_t inner)
+    void burnpy_row_f64(double *y, const double *x, Py_ssize_t sx, const double *w, Py_ssize_t count, Py_ssize_t inner)
+    void burnpy_runs_f32(const float *x, float *y, Py_ssize_t step, const Py_ssize_t *first, const float *w, Py_ssize_t taps,
+                         Py_ssize_t runs)
+    void burnpy_runs_f64(const double *x, double *y, Py_ssize_t step, const Py_ssize_t *first, const double *w,
+                         Py_ssize_t taps, Py_ssize_t runs)
+    void burnpy_stream(void *y, const void *x, size_t size)
+    void burnpy_stream_end()
 
 ctypedef fused real:
     float
@@ -22,8 +32,9 @@ ctypedef fused real:
 cdef enum:
     DIMS = 7  # Cython gives a memoryview no more axes
     VECTOR = 64  # bytes: what the innermost loops do at a time, a whole number of registers everywhere
-    STRIPE = 256  # bytes: the same for long rows
-    BLOCK = 16384  # bytes of transposed rows at a time: one block in and one out fit the first-level cache
+    BLOCK = 16384  # bytes of transposed rows at a time: three blocks fit the first-level cache
+    PAGE = 4096  # bytes; rows this far apart, or a multiple, compete for the same few lines of the cache
+    LARGE = 1 << 23  # bytes of output that no cache will keep until they are read
     FEW = 3  # fewer rows than this do not pay for transposing them
 
 MAX_AXES = DIMS
@@ -34,6 +45,8 @@ cdef struct Axis:
     Py_ssize_t widest
     const Py_ssize_t *first
     const Py_ssize_t *offset
+    const Py_ssize_t *taps  # of every run: its length, or 0 if one of its weights is zero
+    const Py_ssize_t *alike  # of every run: the next one with another number of taps
     const void *weights
     bint copies
 
@@ -67,6 +80,8 @@ cdef class Operator:
     cdef readonly bint copies  # every run is a single weight of 1
     cdef const Py_ssize_t[::1] first
     cdef const Py_ssize_t[::1] offset
+    cdef const Py_ssize_t[::1] taps
+    cdef const Py_ssize_t[::1] alike
     cdef const float[::1] weights32
     cdef const double[::1] weights64
 
@@ -80,6 +95,8 @@ cdef class Operator:
             self.weights32 = weights
         else:
             self.weights64 = weights
+        self.taps = _unbroken(offset, weights)
+        self.alike = _next_unlike(self.taps)
         self.copies = offset[m] == m and bool((weights == 1).all())
         self.widest = 0
         cdef Py_ssize_t o, stop, last_first = 0, last_stop = 0
@@ -104,11 +121,26 @@ cdef class Operator:
         axis.widest = self.widest
         axis.first = &self.first[0]
         axis.offset = &self.offset[0]
+        axis.taps = &self.taps[0]
+        axis.alike = &self.alike[0]
         axis.copies = self.copies
         axis.weights = NULL
         if self.offset[self.m]:
             axis.weights = <const void *>&self.weights32[0] if self.itemsize == 4 else <const void *>&self.weights64[0]
         return axis
+
+
+def _unbroken(const Py_ssize_t[::1] offset, weights):
+    """Return the length of every run, or 0 where one of its weights is zero."""
+    zeros = np.zeros(len(weights) + 1, np.intp)
+    np.cumsum(weights == 0, out=zeros[1:])
+    return np.where(np.diff(zeros[offset]) == 0, np.diff(offset), 0)
+
+
+def _next_unlike(taps):
+    """Return for every run the index of the next one that has another number of taps."""
+    changes = np.append(np.flatnonzero(np.diff(taps)) + 1, len(taps))
+    return np.repeat(changes, np.diff(changes, prepend=0))
 
 
 cdef class Plan:
@@ -135,6 +167,7 @@ cdef class Plan:
     cdef Py_ssize_t[DIMS] n, m, extent
     cdef int[DIMS] passes
     cdef int steps
+    cdef bint large
 
     def __init__(self, tuple shape, tuple operators, tuple order, tuple box):
         cdef int d
@@ -163,12 +196,19 @@ cdef class Plan:
         for d in range(self.steps):
             self.passes[d] = order[d]
         self.scratch = self._largest_between()
+        self.large = self._output_size() * self.itemsize >= LARGE
+
+    def _output_size(self):
+        size = 1
+        for d in range(DIMS):
+            size *= self.m[d]
+        return size
 
     def _largest_between(self):
         """Return the largest number of elements that stands between two operators, for any box."""
         extent = [self.box[d] if self.operators[d] is None else self.operators[d].span(self.box[d]) for d in range(DIMS)]
         largest = 0
-        for axis in self.order[:-1]:
+        for axis in self.order[:len(self.order) - 1]:
             extent[axis] = self.box[axis]
             between = 1
             for size in extent:
@@ -195,7 +235,7 @@ cdef class Plan:
               real *y, const Py_ssize_t *y_shape, const Py_ssize_t *y_strides, Py_ssize_t start, Py_ssize_t stop):
         cdef Py_ssize_t[DIMS] sx
         cdef Py_ssize_t[DIMS] sy
-        cdef Py_ssize_t b, item = sizeof(real), block
+        cdef Py_ssize_t b, item = sizeof(real)
         cdef int d
         for d in range(DIMS):
             if x_shape[d] != self.n[d] or y_shape[d] != self.m[d] or x_strides[d] % item or y_strides[d] % item:
@@ -203,15 +243,17 @@ cdef class Plan:
             sx[d], sy[d] = x_strides[d] // item, y_strides[d] // item
         if item != self.itemsize or start < 0 or stop > self.boxes:
             raise ValueError("the plan is for another type, or has fewer boxes")
-        block = BLOCK // item
-        cdef Py_ssize_t between = self.scratch
-        cdef real *memory = <real *>malloc((2 * block + 2 * between + VECTOR) * item)
+        cdef Py_ssize_t blocks = (3 * BLOCK + VECTOR * VECTOR) // item, between = self.scratch
+        cdef size_t size = (blocks + 2 * between) * item
+        cdef void *memory = malloc(size + VECTOR)
         if memory == NULL:
-            raise MemoryError(f"cannot allocate {(2 * block + 2 * between) * item} bytes of scratch space")
+            raise MemoryError(f"cannot allocate {size} bytes of scratch space")
+        cdef real *scratch = <real *>(<size_t>memory + VECTOR - <size_t>memory % VECTOR)
         with nogil:
-            memset(memory, 0, 2 * block * item)
+            memset(scratch, 0, blocks * item)
             for b in range(start, stop):
-                _box(self, x, sx, y, sy, b, memory, memory + 2 * block, between)
+                _box(self, x, sx, y, sy, b, scratch, scratch + blocks, between)
+            burnpy_stream_end()
         free(memory)
 
 
@@ -219,7 +261,7 @@ cdef void _box(Plan plan, const real *x, const Py_ssize_t *sx, real *y, const Py
                real *blocks, real *between, Py_ssize_t size) noexcept nogil:
     """Make one box of output: every operator in its order, the results in between packed into scratch memory."""
     cdef Py_ssize_t[DIMS] start, stop, extent, steps, next_steps  # of output; of the source, with its strides
-    cdef Py_ssize_t count, last
+    cdef Py_ssize_t count
     cdef int d, p, axis
     cdef const real *source = x
     cdef real *target
@@ -234,10 +276,8 @@ cdef void _box(Plan plan, const real *x, const Py_ssize_t *sx, real *y, const Py
         if plan.axes[d].first == NULL:
             source += start[d] * sx[d]
         else:
-            last = stop[d] - 1
             source += plan.axes[d].first[start[d]] * sx[d]
-            extent[d] = (plan.axes[d].first[last] + plan.axes[d].offset[last + 1] - plan.axes[d].offset[last]
-                         - plan.axes[d].first[start[d]])
+            extent[d] = _end(&plan.axes[d], stop[d] - 1) - plan.axes[d].first[start[d]]
     for p in range(plan.steps):
         axis = plan.passes[p]
         extent[axis] = stop[axis] - start[axis]
@@ -250,14 +290,23 @@ cdef void _box(Plan plan, const real *x, const Py_ssize_t *sx, real *y, const Py
             for d in range(DIMS - 1, -1, -1):
                 next_steps[d] = count
                 count *= extent[d]
-        _apply(source, steps, target, next_steps, extent, axis, &plan.axes[axis], start[axis], stop[axis], blocks)
+        _apply(source, steps, target, next_steps, extent, axis, &plan.axes[axis], start[axis], stop[axis],
+               p == plan.steps - 1 and plan.large, blocks)
         source = target
         memcpy(steps, next_steps, sizeof(steps))
 
 
+cdef inline Py_ssize_t _end(const Axis *op, Py_ssize_t j) noexcept nogil:
+    """Return the input after the last one that output ``j`` weighs."""
+    return op.first[j] + op.offset[j + 1] - op.offset[j]
+
+
 cdef void _apply(const real *x, const Py_ssize_t *sx, real *y, const Py_ssize_t *sy, const Py_ssize_t *extent,
-                 int axis, const Axis *op, Py_ssize_t j0, Py_ssize_t j1, real *blocks) noexcept nogil:
-    """Apply outputs ``j0 ... j1 - 1`` of one operator along ``axis``; ``x`` starts at the first input of ``j0``."""
+                 int axis, const Axis *op, Py_ssize_t j0, Py_ssize_t j1, bint large, real *blocks) noexcept nogil:
+    """Apply outputs ``j0 ... j1 - 1`` of one operator along ``axis``; ``x`` starts at the first input of ``j0``.
+
+    What is ``large`` is made in ``blocks`` and copied past the cache, if inner elements suffice.
+    """
     cdef Line[DIMS] lines
     cdef Line line
     cdef Py_ssize_t inner = 1, lane, total = 1, i, rest, base = op.first[j0], vector = VECTOR // sizeof(real)
@@ -298,11 +347,14 @@ cdef void _apply(const real *x, const Py_ssize_t *sx, real *y, const Py_ssize_t 
         lane = 0
         while lane < line.count:
             if op.copies:
-                _copies(px, sx[axis], py, sy[axis], op, j0, j1, base, inner)
+                _copies(px, sx[axis], py, sy[axis], op, j0, j1, base, inner, large)
                 rest = 1
             elif transpose and line.count - lane >= FEW:
                 rest = min(vector, line.count - lane)
-                _columns(px, sx[axis], line.sx, py, sy[axis], line.sy, op, j0, j1, base, inner, rest, blocks)
+                _columns(px, sx[axis], line.sx, py, sy[axis], line.sy, op, j0, j1, base, inner, rest, large, blocks)
+            elif large and inner >= vector:
+                _rows_aside(px, sx[axis], py, sy[axis], op, j0, j1, base, inner, blocks)
+                rest = 1
             else:
                 _rows(px, sx[axis], py, sy[axis], op, j0, j1, base, inner)
                 rest = 1
@@ -312,13 +364,16 @@ cdef void _apply(const real *x, const Py_ssize_t *sx, real *y, const Py_ssize_t 
 
 
 cdef void _copies(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, const Axis *op,
-                  Py_ssize_t j0, Py_ssize_t j1, Py_ssize_t base, Py_ssize_t inner) noexcept nogil:
+                  Py_ssize_t j0, Py_ssize_t j1, Py_ssize_t base, Py_ssize_t inner, bint large) noexcept nogil:
     """`_rows` where every run is one weight of 1. Inner elements are contiguous in both."""
     cdef Py_ssize_t j
     cdef const Py_ssize_t *first = op.first
     if inner == 1:
         for j in range(j0, j1):
             y[(j - j0) * sy] = x[(first[j] - base) * sx]
+    elif large:
+        for j in range(j0, j1):
+            burnpy_stream(y + (j - j0) * sy, x + (first[j] - base) * sx, inner * sizeof(real))
     else:
         for j in range(j0, j1):
             memcpy(y + (j - j0) * sy, x + (first[j] - base) * sx, inner * sizeof(real))
@@ -326,21 +381,34 @@ cdef void _copies(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, const Ax
 
 cdef void _columns(const real *x, Py_ssize_t sx, Py_ssize_t lane_x, real *y, Py_ssize_t sy, Py_ssize_t lane_y,
                    const Axis *op, Py_ssize_t j0, Py_ssize_t j1, Py_ssize_t base, Py_ssize_t inner, Py_ssize_t lanes,
-                   real *blocks) noexcept nogil:
+                   bint large, real *blocks) noexcept nogil:
     """`_rows` for ``lanes`` of them at once: lanes are made contiguous, weighed together, and put back in place."""
     cdef Py_ssize_t vector = VECTOR // sizeof(real), wide = inner * vector, most = BLOCK // sizeof(real) // wide
-    cdef Py_ssize_t j = j0, stop, i0
+    cdef Py_ssize_t j = j0, stop, i0, r, apart = most * inner + vector
+    cdef bint aside = sy == inner and (large or lane_y * sizeof(real) % PAGE == 0)
     cdef real *across = blocks
-    cdef real *result = blocks + BLOCK // sizeof(real)
+    cdef real *result = across + BLOCK // sizeof(real)
+    cdef real *rows = result + BLOCK // sizeof(real)
     while j < j1:
-        i0, stop = op.first[j], j + 1
-        while stop < j1 and stop - j < most and op.first[stop] + op.offset[stop + 1] - op.offset[stop] - i0 <= most:
-            stop += 1
-        _across(x + (i0 - base) * sx, sx, lane_x, across, op.first[stop - 1] + op.offset[stop] - op.offset[stop - 1] - i0,
-                inner, lanes)
-        _rows(across, wide, result, wide, op, j, stop, i0, wide)
-        _back(result, y + (j - j0) * sy, sy, lane_y, stop - j, inner, lanes)
+        i0, stop = op.first[j], min(j + most, j1)
+        while _end(op, stop - 1) - i0 > most:
+            stop = j + (stop - j) // 2
+        _across(x + (i0 - base) * sx, sx, lane_x, across, _end(op, stop - 1) - i0, inner, lanes)
+        _lanes(across, result, op, j, stop, inner)
+        if aside:
+            _back(result, rows, inner, apart, stop - j, inner, lanes)
+            for r in range(lanes):
+                _put(y + r * lane_y + (j - j0) * sy, rows + r * apart, (stop - j) * inner, large)
+        else:
+            _back(result, y + (j - j0) * sy, sy, lane_y, stop - j, inner, lanes)
         j = stop
+
+
+cdef inline void _put(real *y, const real *x, Py_ssize_t size, bint large) noexcept nogil:
+    if large:
+        burnpy_stream(y, x, size * sizeof(real))
+    else:
+        memcpy(y, x, size * sizeof(real))
 
 
 cdef void _across(const real *x, Py_ssize_t sx, Py_ssize_t lane, real *block, Py_ssize_t n, Py_ssize_t inner,
@@ -381,13 +449,12 @@ cdef inline void _transpose(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy
 cdef void _rows(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, const Axis *op,
                 Py_ssize_t j0, Py_ssize_t j1, Py_ssize_t base, Py_ssize_t inner) noexcept nogil:
     """``y[j - j0] = sum_k w[j, k] * x[first[j] - base + k]``, each a row of contiguous inner elements: the general loop."""
-    cdef Py_ssize_t j, c, count, stripe = STRIPE // sizeof(real), vector = VECTOR // sizeof(real)
-    cdef const real *weights = <const real *>op.weights
+    cdef Py_ssize_t j, count
     cdef const real *w
     cdef const real *source
     cdef real *target
     for j in range(j0, j1):
-        w = weights + op.offset[j]
+        w = <const real *>op.weights + op.offset[j]
         count = op.offset[j + 1] - op.offset[j]
         source = x + (op.first[j] - base) * sx
         target = y + (j - j0) * sy
@@ -398,31 +465,40 @@ cdef void _rows(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, const Axis
         if count == 0:
             memset(target, 0, inner * sizeof(real))
             continue
+        if real is float:
+            burnpy_row_f32(target, source, sx, w, count, inner)
+        else:
+            burnpy_row_f64(target, source, sx, w, count, inner)
+
+
+cdef void _rows_aside(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, const Axis *op,
+                      Py_ssize_t j0, Py_ssize_t j1, Py_ssize_t base, Py_ssize_t inner, real *blocks) noexcept nogil:
+    """`_rows`, made in cache and copied past it."""
+    cdef Py_ssize_t j, c, most = BLOCK // sizeof(real), size
+    for j in range(j0, j1):
         c = 0
-        while c + stripe <= inner:
-            _weigh(target + c, source + c, sx, w, count, STRIPE // sizeof(real))
-            c += stripe
-        while c + vector <= inner:
-            _weigh(target + c, source + c, sx, w, count, VECTOR // sizeof(real))
-            c += vector
         while c < inner:
-            _weigh(target + c, source + c, sx, w, count, 1)
-            c += 1
+            size = min(most, inner - c)
+            _rows(x + c, sx, blocks, 0, op, j, j + 1, base, size)
+            burnpy_stream(y + (j - j0) * sy + c, blocks, size * sizeof(real))
+            c += size
 
 
-cdef inline void _weigh(real *y, const real *x, Py_ssize_t sx, const real *w, Py_ssize_t count, int width) noexcept nogil:
-    """The innermost loop, ``width`` contiguous outputs in registers. ``w[0]`` is not 0; other zeros are skipped."""
-    cdef real[64] sums
-    cdef real weight = w[0]
-    cdef Py_ssize_t k
-    cdef int r
-    for r in range(width):
-        sums[r] = weight * x[r]
-    for k in range(1, count):
-        weight = w[k]
-        if weight == 0:
-            continue
-        for r in range(width):
-            sums[r] += weight * x[k * sx + r]
-    for r in range(width):
-        y[r] = sums[r]
+cdef void _lanes(const real *x, real *y, const Axis *op, Py_ssize_t j0, Py_ssize_t j1, Py_ssize_t inner) noexcept nogil:
+    """`_rows` of ``inner`` whole vectors, packed, from the first input of ``j0`` on: runs of like length in tight loops."""
+    cdef Py_ssize_t j = j0, stop, c, vector = VECTOR // sizeof(real), step = inner * vector
+    cdef const real *w
+    cdef const real *start = x - op.first[j0] * step
+    while j < j1:
+        stop = min(op.alike[j], j1)
+        w = <const real *>op.weights + op.offset[j]
+        if op.taps[j] == 0:
+            _rows(x, step, y, step, op, j, stop, op.first[j0], step)
+        else:
+            for c in range(0, inner):
+                if real is float:
+                    burnpy_runs_f32(start + c * vector, y + c * vector, step, op.first + j, w, op.taps[j], stop - j)
+                else:
+                    burnpy_runs_f64(start + c * vector, y + c * vector, step, op.first + j, w, op.taps[j], stop - j)
+        y += (stop - j) * step
+        j = stop
