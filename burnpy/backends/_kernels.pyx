@@ -16,8 +16,10 @@ import numpy as np
 cdef extern from "_loops.h" nogil:
     void burnpy_transpose_f32(const float *x, Py_ssize_t sx, float *y, Py_ssize_t sy, Py_ssize_t rows, Py_ssize_t columns)
     void burnpy_transpose_f64(const double *x, Py_ssize_t sx, double *y, Py_ssize_t sy, Py_ssize_t rows, Py_ssize_t columns)
-    void burnpy_row_f32(float *y, const float *x, Py_ssize_t sx, const float *w, Py_ssize_t count, Py_ssize_t inner)
-    void burnpy_row_f64(double *y, const double *x, Py_ssize_t sx, const double *w, Py_ssize_t count, Py_ssize_t inner)
+    void burnpy_row_f32(float *y, const float *x, Py_ssize_t sx, const float *w, Py_ssize_t count,
+                        Py_ssize_t inner)
+    void burnpy_row_f64(double *y, const double *x, Py_ssize_t sx, const double *w, Py_ssize_t count,
+                        Py_ssize_t inner)
     void burnpy_runs_f32(const float *x, float *y, Py_ssize_t step, const Py_ssize_t *first, const float *w, Py_ssize_t taps,
                          Py_ssize_t runs)
     void burnpy_runs_f64(const double *x, double *y, Py_ssize_t step, const Py_ssize_t *first, const double *w,
@@ -95,8 +97,6 @@ cdef class Operator:
             self.weights32 = weights
         else:
             self.weights64 = weights
-        self.taps = _unbroken(offset, weights)
-        self.alike = _next_unlike(self.taps)
         self.copies = offset[m] == m and bool((weights == 1).all())
         self.widest = 0
         cdef Py_ssize_t o, stop, last_first = 0, last_stop = 0
@@ -107,6 +107,8 @@ cdef class Operator:
             self.copies = self.copies and stop == first[o] + 1
             self.widest = max(self.widest, stop - first[o])
             last_first, last_stop = first[o], stop
+        self.taps = _unbroken(offset, weights)
+        self.alike = _next_unlike(self.taps)
 
     def span(self, Py_ssize_t size):
         """Return over how many inputs any block of ``size`` outputs reaches at most, blocks starting at multiples of it."""
