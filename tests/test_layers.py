@@ -71,7 +71,9 @@ def test_the_kernels_import_nothing_of_burnpy():
 
 def test_importing_burnpy_imports_no_extra():
     code = "import burnpy, sys; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
-    loaded = set(subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True).stdout.split())
+    loaded = set(
+        subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    )
     assert "burnpy" in loaded
     assert not loaded & {"PIL", "typer", "click", "rich", "torch", "jax", "scipy", "pytest", "hypothesis", "mpmath"}
 
