@@ -16,7 +16,7 @@ LAYERS = {
     "burnpy.options": {"burnpy.errors"},
     "burnpy.protocol": {"burnpy.errors", "burnpy.options"},
     "burnpy.taps": {"burnpy.errors", "burnpy.options"},
-    "burnpy.backends._plan": {"burnpy.backends._kernels"},
+    "burnpy.backends._plan": {"burnpy.backends._dispatch"},
     "burnpy.backends.reference": {"burnpy.errors", "burnpy.options", "burnpy.protocol"},
     "burnpy.backends.registry": {"burnpy.errors", "burnpy.options", "burnpy.protocol", "burnpy.backends.*"},
 }

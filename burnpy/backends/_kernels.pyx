@@ -20,10 +20,15 @@ cdef extern from "_loops.h" nogil:
                         Py_ssize_t inner)
     void burnpy_row_f64(double *y, const double *x, Py_ssize_t sx, const double *w, Py_ssize_t count,
                         Py_ssize_t inner)
-    void burnpy_runs_f32(const float *x, float *y, Py_ssize_t step, const Py_ssize_t *first, const float *w, Py_ssize_t taps,
-                         Py_ssize_t runs)
-    void burnpy_runs_f64(const double *x, double *y, Py_ssize_t step, const Py_ssize_t *first, const double *w,
+    void burnpy_runs_f32(const float *x, Py_ssize_t sx, float *y, Py_ssize_t sy, const Py_ssize_t *first, const float *w,
                          Py_ssize_t taps, Py_ssize_t runs)
+    void burnpy_runs_f64(const double *x, Py_ssize_t sx, double *y, Py_ssize_t sy, const Py_ssize_t *first,
+                         const double *w, Py_ssize_t taps, Py_ssize_t runs)
+    void burnpy_singles_f32(const float *x, Py_ssize_t sx, float *y, Py_ssize_t sy, const Py_ssize_t *first,
+                            const float *w, Py_ssize_t taps, Py_ssize_t runs)
+    void burnpy_singles_f64(const double *x, Py_ssize_t sx, double *y, Py_ssize_t sy, const Py_ssize_t *first,
+                            const double *w, Py_ssize_t taps, Py_ssize_t runs)
+    bint burnpy_has_avx2()
     void burnpy_stream(void *y, const void *x, size_t size)
     void burnpy_stream_end()
 
@@ -40,6 +45,7 @@ cdef enum:
     FEW = 3  # fewer rows than this do not pay for transposing them
 
 MAX_AXES = DIMS
+CPU_HAS_AVX2 = burnpy_has_avx2()
 
 
 cdef struct Axis:
@@ -165,6 +171,7 @@ cdef class Plan:
     cdef readonly Py_ssize_t boxes  # how many cover the output
     cdef readonly Py_ssize_t scratch  # elements that stand between two operators
     cdef readonly Py_ssize_t itemsize
+    cdef readonly double work  # multiply-adds of all operators together, counting nothing twice
     cdef Axis[DIMS] axes
     cdef Py_ssize_t[DIMS] n, m, extent
     cdef int[DIMS] passes
@@ -198,13 +205,14 @@ cdef class Plan:
         for d in range(self.steps):
             self.passes[d] = order[d]
         self.scratch = self._largest_between()
-        self.large = self._output_size() * self.itemsize >= LARGE
-
-    def _output_size(self):
-        size = 1
+        cdef double size = 1
         for d in range(DIMS):
-            size *= self.m[d]
-        return size
+            size *= self.n[d]
+        self.work = 0
+        for axis in order:
+            size = size / self.n[axis] * self.m[axis]
+            self.work += size * operators[axis].mean
+        self.large = size * self.itemsize >= LARGE
 
     def _largest_between(self):
         """Return the largest number of elements that stands between two operators, for any box."""
@@ -252,7 +260,6 @@ cdef class Plan:
             raise MemoryError(f"cannot allocate {size} bytes of scratch space")
         cdef real *scratch = <real *>(<size_t>memory + VECTOR - <size_t>memory % VECTOR)
         with nogil:
-            memset(scratch, 0, blocks * item)
             for b in range(start, stop):
                 _box(self, x, sx, y, sy, b, scratch, scratch + blocks, between)
             burnpy_stream_end()
@@ -354,6 +361,9 @@ cdef void _apply(const real *x, const Py_ssize_t *sx, real *y, const Py_ssize_t 
             elif transpose and line.count - lane >= FEW:
                 rest = min(vector, line.count - lane)
                 _columns(px, sx[axis], line.sx, py, sy[axis], line.sy, op, j0, j1, base, inner, rest, large, blocks)
+            elif inner == 1:
+                _signal(px, sx[axis], py, sy[axis], op, j0, j1, base)
+                rest = 1
             elif large and inner >= vector:
                 _rows_aside(px, sx[axis], py, sy[axis], op, j0, j1, base, inner, blocks)
                 rest = 1
@@ -395,6 +405,8 @@ cdef void _columns(const real *x, Py_ssize_t sx, Py_ssize_t lane_x, real *y, Py_
         i0, stop = op.first[j], min(j + most, j1)
         while _end(op, stop - 1) - i0 > most:
             stop = j + (stop - j) // 2
+        if lanes < vector:  # what the other lanes hold is never read, but should not be slow to compute with
+            memset(across, 0, (_end(op, stop - 1) - i0) * wide * sizeof(real))
         _across(x + (i0 - base) * sx, sx, lane_x, across, _end(op, stop - 1) - i0, inner, lanes)
         _lanes(across, result, op, j, stop, inner)
         if aside:
@@ -497,10 +509,29 @@ cdef void _lanes(const real *x, real *y, const Axis *op, Py_ssize_t j0, Py_ssize
         if op.taps[j] == 0:
             _rows(x, step, y, step, op, j, stop, op.first[j0], step)
         else:
-            for c in range(0, inner):
+            for c in range(inner):
                 if real is float:
-                    burnpy_runs_f32(start + c * vector, y + c * vector, step, op.first + j, w, op.taps[j], stop - j)
+                    burnpy_runs_f32(start + c * vector, step, y + c * vector, step, op.first + j, w, op.taps[j], stop - j)
                 else:
-                    burnpy_runs_f64(start + c * vector, y + c * vector, step, op.first + j, w, op.taps[j], stop - j)
+                    burnpy_runs_f64(start + c * vector, step, y + c * vector, step, op.first + j, w, op.taps[j], stop - j)
         y += (stop - j) * step
+        j = stop
+
+
+cdef void _signal(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, const Axis *op, Py_ssize_t j0, Py_ssize_t j1,
+                  Py_ssize_t base) noexcept nogil:
+    """`_rows` of a single element: runs of like length in tight loops."""
+    cdef Py_ssize_t j = j0, stop
+    cdef const real *w
+    cdef const real *start = x - base * sx
+    while j < j1:
+        stop = min(op.alike[j], j1)
+        w = <const real *>op.weights + op.offset[j]
+        if op.taps[j] == 0:
+            _rows(x, sx, y, sy, op, j, stop, base, 1)
+        elif real is float:
+            burnpy_singles_f32(start, sx, y, sy, op.first + j, w, op.taps[j], stop - j)
+        else:
+            burnpy_singles_f64(start, sx, y, sy, op.first + j, w, op.taps[j], stop - j)
+        y += (stop - j) * sy
         j = stop

@@ -7,7 +7,7 @@ import itertools
 import math
 from collections.abc import Sequence
 
-from burnpy.backends._kernels import MAX_AXES, Operator, Plan
+from burnpy.backends._dispatch import MAX_AXES, Operator, Plan
 
 __all__ = ["make_plan"]
 
