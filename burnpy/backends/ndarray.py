@@ -134,7 +134,7 @@ def _apply(x: NDArray[FloatT], job: _Job) -> NDArray[FloatT]:
     if job.source == job.target:
         return np.array(x, dtype=dtype, order="K", subok=False)
     compute = COMPUTE_TYPES[dtype.type]
-    if x.flags.c_contiguous and dtype == compute and x.flags.aligned:
+    if x.dtype == compute and x.flags.c_contiguous and x.flags.aligned:
         result = np.empty(job.target, dtype)
         if result.size:
             _run(_plan(job, None, dtype.itemsize), x, result)
