@@ -3,7 +3,7 @@
 
 Along one axis the array is a view (outer, n, inner). Where inner elements are contiguous the kernel weighs whole rows
 (`_rows`); where they are few, as along the last axis, it transposes a block of outer rows so that they become contiguous,
-and weighs those (`_columns`); runs of a single weight 1 are copied (`_copies`). Several axes are done box by box of the
+and weighs those (`_columns`); runs of a single weight 1, or of none, are copied (`_copies`). Several axes are done box by box of the
 output, so that what stands between two axes stays in cache (`_box`). Every output is the sum of its products from left to
 right, whichever way it is reached, so that bits depend on neither path, box, thread nor instruction set.
 """
@@ -41,7 +41,7 @@ cdef enum:
     VECTOR = 64  # bytes: what the innermost loops do at a time, a whole number of registers everywhere
     BLOCK = 16384  # bytes of transposed rows at a time: three blocks fit the first-level cache
     PAGE = 4096  # bytes; rows this far apart, or a multiple, compete for the same few lines of the cache
-    LARGE = 1 << 23  # bytes of output that no cache will keep until they are read
+    LARGE = 1 << 21  # bytes of output that no cache will keep until they are read
     FEW = 3  # fewer rows than this do not pay for transposing them
 
 MAX_AXES = DIMS
@@ -85,7 +85,7 @@ cdef class Operator:
     cdef readonly Py_ssize_t itemsize
     cdef readonly Py_ssize_t widest  # the longest run
     cdef readonly double mean  # the mean run
-    cdef readonly bint copies  # every run is a single weight of 1
+    cdef readonly bint copies  # every run is a single weight of 1, or empty
     cdef const Py_ssize_t[::1] first
     cdef const Py_ssize_t[::1] offset
     cdef const Py_ssize_t[::1] taps
@@ -103,14 +103,14 @@ cdef class Operator:
             self.weights32 = weights
         else:
             self.weights64 = weights
-        self.copies = offset[m] == m and bool((weights == 1).all())
+        self.copies = bool((weights == 1).all())
         self.widest = 0
         cdef Py_ssize_t o, stop, last_first = 0, last_stop = 0
         for o in range(m):
             stop = first[o] + offset[o + 1] - offset[o]
             if first[o] < last_first or stop < last_stop or stop < first[o] or stop > n:
                 raise ValueError(f"the run of output {o} leaves the {n} inputs, or starts or ends before its predecessor")
-            self.copies = self.copies and stop == first[o] + 1
+            self.copies = self.copies and stop <= first[o] + 1
             self.widest = max(self.widest, stop - first[o])
             last_first, last_stop = first[o], stop
         self.taps = _unbroken(offset, weights)
@@ -377,18 +377,25 @@ cdef void _apply(const real *x, const Py_ssize_t *sx, real *y, const Py_ssize_t 
 
 cdef void _copies(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, const Axis *op,
                   Py_ssize_t j0, Py_ssize_t j1, Py_ssize_t base, Py_ssize_t inner, bint large) noexcept nogil:
-    """`_rows` where every run is one weight of 1. Inner elements are contiguous in both."""
+    """`_rows` where every run is one weight of 1, or empty. Inner elements are contiguous in both."""
     cdef Py_ssize_t j
     cdef const Py_ssize_t *first = op.first
-    if inner == 1:
+    x -= base * sx
+    y -= j0 * sy
+    if inner == 1 and op.taps[j0] and op.alike[j0] >= j1:
         for j in range(j0, j1):
-            y[(j - j0) * sy] = x[(first[j] - base) * sx]
-    elif large:
+            y[j * sy] = x[first[j] * sx]
+    elif inner == 1:
         for j in range(j0, j1):
-            burnpy_stream(y + (j - j0) * sy, x + (first[j] - base) * sx, inner * sizeof(real))
+            y[j * sy] = x[first[j] * sx] if op.taps[j] else 0
     else:
         for j in range(j0, j1):
-            memcpy(y + (j - j0) * sy, x + (first[j] - base) * sx, inner * sizeof(real))
+            if op.taps[j] == 0:
+                memset(y + j * sy, 0, inner * sizeof(real))
+            elif large:
+                burnpy_stream(y + j * sy, x + first[j] * sx, inner * sizeof(real))
+            else:
+                memcpy(y + j * sy, x + first[j] * sx, inner * sizeof(real))
 
 
 cdef void _columns(const real *x, Py_ssize_t sx, Py_ssize_t lane_x, real *y, Py_ssize_t sy, Py_ssize_t lane_y,
