@@ -1,4 +1,4 @@
-"""How it is measured: all jobs of a case in turn, again and again, so that a change of the machine's speed hits all alike."""
+"""How it is measured: all jobs of a case in turn, again and again, so that a change of speed hits all alike."""
 
 import gc
 import statistics

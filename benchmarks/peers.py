@@ -1,4 +1,4 @@
-"""Who is measured: for every library a function that makes the job of a case ready to run, or None where it has no such job.
+"""Who is measured: for every library a function that makes the job of a case ready to run, or None where it has none.
 
 A job is a call without arguments that returns the result as a new array; preparing inputs is not part of it.
 """
