@@ -211,7 +211,7 @@ _MAKERS: Final[dict[str, Any]] = {
 }
 
 SWEEP: Final = tuple(sorted(((n, m) for n in range(1, 18) for m in range(1, 18)), key=lambda pair: (sum(pair), pair)))
-"""Every pair of sizes from 1 to 17: at these, no float formula in use picks a wrong nearest sample."""
+"""Every pair of sizes from 1 to 17, the smallest first."""
 
 IMAGES: Final[tuple[tuple[Size, Size], ...]] = (
     ((1, 1), (5, 7)),

@@ -14,13 +14,16 @@ from numpy.typing import NDArray
 from burnpy.conformance.cases import Case, Cell, Level
 from burnpy.conformance.subject import Subject
 
-__all__ = ["Check", "Dtypes", "any_cell", "check", "registered"]
+__all__ = ["ALONG_BOTH", "Check", "Dtypes", "any_cell", "bits", "check", "registered"]
 
 Cases: TypeAlias = Callable[[Cell], Iterable[Case]]
 Function: TypeAlias = Callable[[Subject, Case], None]
-Dtypes: TypeAlias = Literal["widest", "every", "asked"]
-"""The element types a case is run in: the widest that the backend has in that cell, each that it has, or (to find out which
-it has) each there is."""
+Dtypes: TypeAlias = Literal["widest", "every", "half", "asked"]
+"""The element types a case is run in: the widest that the backend has in that cell, each that it has, float16 alone, or (to
+find out which it has) each there is."""
+
+ALONG_BOTH: Final = ("values_along_height", "values_along_width")
+"""What checks of values rest on: where these fail, the others would only say so again."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ class Check:
         Whether the statement has a meaning in a cell.
     needs : tuple of str
         Checks that must have passed in the cell; if one has not, this one is blocked.
-    dtypes : "widest", "every" or "asked"
+    dtypes : "widest", "every", "half" or "asked"
     """
 
     id: str

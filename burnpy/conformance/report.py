@@ -75,6 +75,8 @@ class Result:
     calls : int
         Calls made to the backend.
     seconds : float
+    excused : bool
+        Whether it is blocked by expected failures alone.
     """
 
     check: Check
@@ -86,6 +88,12 @@ class Result:
     failure: Failure | None = None
     calls: int = 0
     seconds: float = 0.0
+    excused: bool = False
+
+    @property
+    def is_bad(self) -> bool:
+        """Whether a passing run has none of it."""
+        return self.status in BAD and not self.excused
 
     @property
     def id(self) -> str:
@@ -179,7 +187,7 @@ class Report:
         def key(result: Result) -> tuple[int, int]:
             return (BAD.index(result.status) if result.failure is None else -1, result.failure.case.cost if result.failure else 0)
 
-        return tuple(sorted((result for result in self.results if result.status in BAD), key=key))
+        return tuple(sorted((result for result in self.results if result.is_bad), key=key))
 
     @property
     def passed(self) -> bool:
@@ -200,7 +208,7 @@ class Report:
 
     def _status(self, cell: Cell, level: Level) -> Status:
         mine = [result for result in self.results if result.cell == cell and result.check.level == level]
-        found = {result.status for result in mine}
+        found = {result.status for result in mine if not result.excused}
         for status in BAD:
             if status in found:
                 return status

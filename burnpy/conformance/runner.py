@@ -118,6 +118,7 @@ class _Runner:
     selection: Selection
     dtypes: dict[str, list[str]] = field(default_factory=dict)
     bad: dict[str, set[str]] = field(default_factory=dict)
+    excused: dict[str, set[str]] = field(default_factory=dict)
 
     def run(self, level: Level, progress: Progress | None) -> Report:
         planned = plan(level)
@@ -167,7 +168,9 @@ class _Runner:
         missing = [need for need in check.needs if need in self.bad.get(cell.id, set())]
         if missing:
             reason = f"rests on {', '.join(missing)}"
-            return self._noted(Result(check, cell, "blocked", len(cases), Counter({"blocked": len(cases)}), reason))
+            blocked = Result(check, cell, "blocked", len(cases), Counter({"blocked": len(cases)}), reason)
+            blocked.excused = all(need in self.excused.get(cell.id, set()) for need in missing)
+            return self._noted(blocked)
         started = time.perf_counter()
         result = self._run_cases(check, cell, cases)
         result.seconds = time.perf_counter() - started
@@ -176,6 +179,8 @@ class _Runner:
     def _noted(self, result: Result) -> Result:
         if result.status in ("failed", "blocked", "error", "expected failure"):
             self.bad.setdefault(result.cell.id, set()).add(result.check.id)
+        if result.status == "expected failure" or result.excused:
+            self.excused.setdefault(result.cell.id, set()).add(result.check.id)
         return result
 
     def _cases(self, check: Check, cell: Cell) -> list[tuple[Case, bool]]:
@@ -184,8 +189,9 @@ class _Runner:
         known = self.dtypes.get(cell.id, [])
         if check.dtypes == "asked":
             return [(case.with_dtype(dtype), True) for dtype in DTYPES for case in templates]
-        if check.dtypes == "every":
-            return [(case.with_dtype(dtype), dtype in known) for dtype in DTYPES for case in templates]
+        if check.dtypes in ("every", "half"):
+            wanted = DTYPES if check.dtypes == "every" else ("float16",)
+            return [(case.with_dtype(dtype), dtype in known) for dtype in wanted for case in templates]
         return [(case.with_dtype(known[0] if known else DTYPES[0]), bool(known)) for case in templates]
 
     def _run_cases(self, check: Check, cell: Cell, cases: list[tuple[Case, bool]]) -> Result:
@@ -247,15 +253,18 @@ def _verdict(check: Check, subject: Subject, case: Case) -> tuple[str, Failed | 
         return "failed", verdict
     except NotApplicable as reason:
         return "skipped", str(reason)
-    except refusals() as refusal:
-        if check.id != PROBE and subject.declares(case.options, case.backward, case.dtype):
-            return "failed", Failed(f"supports() says True, yet it raised {type(refusal).__name__}: {refusal}")
-        if not isinstance(refusal, UnsupportedError) and check.id != PROBE:
-            return "failed", Failed(f"raised {type(refusal).__name__}: {refusal}")
-        return "unsupported", str(refusal)
+    except UnsupportedError as refusal:
+        return _refused(check, subject, case, refusal)
     except Exception as error:
         return "error", f"the harness itself failed: {type(error).__name__}: {error} ({case})"
     return ("passed", None) if subject.judged > before else ("untested", "nothing was judged")
+
+
+def _refused(check: Check, subject: Subject, case: Case, refusal: UnsupportedError) -> tuple[str, Failed | str | None]:
+    """A refusal is a fault where the backend has declared that it can."""
+    if check.id != PROBE and subject.declares(case.options, case.backward, case.dtype):
+        return "failed", Failed(f"supports() says True, yet it raised {type(refusal).__name__}: {refusal}")
+    return "unsupported", str(refusal)
 
 
 def _summary(counts: Counter[str]) -> Status:

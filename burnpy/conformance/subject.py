@@ -172,15 +172,11 @@ class Subject:
         supports = getattr(self.backend, "supports", None)
         if supports is None:
             return None
-        return bool(
-            supports(
-                options.mode,
-                align_corners=options.align_corners,
-                antialias=options.antialias,
-                backward=backward,
-                dtype=dtype,
-            )
-        )
+        switches = {"align_corners": options.align_corners, "antialias": options.antialias}
+        try:
+            return bool(supports(options.mode, **switches, backward=backward, dtype=dtype))
+        except Exception as error:
+            raise Failed(f"supports() raised {type(error).__name__}: {_one_line(error)}") from error
 
     def answers(self, options: InterpolateOptions, backward: bool, dtype: str) -> bool:
         """Tell whether the backend says it can, or is worth asking since it says nothing."""
@@ -208,7 +204,12 @@ class Subject:
 
     def apply(self, case: Case, source: Array) -> Array:
         """Apply the operator of a case to ``source`` and return the result as a NumPy array."""
-        return self.guarded(lambda: self.adapter.to_numpy(self.raw(case, *self.arguments(case, source))))
+        given = source.copy() if case.layout == "plain" else source  # what a backend does to its input is asked elsewhere
+        result: Array = self.guarded(lambda: self.adapter.to_numpy(self.raw(case, *self.arguments(case, given))))
+        shape = (*source.shape[:2], *case.result_shape[2:])
+        if tuple(result.shape) != shape:
+            raise Failed(f"expected shape {shape}, got {tuple(result.shape)}", source=source)
+        return result
 
     def guarded(self, call: Callable[[], Any]) -> Any:
         """Make a call of which an answer is expected."""

@@ -33,7 +33,7 @@ def _both_ways(subject: Subject, case: Case) -> Case:
     forward = _forward_of(case)
     try:
         if subject.answers(forward.options, False, case.dtype):
-            subject.raw(forward, *subject.arguments(forward, forward.source()))
+            subject.apply(forward, forward.source())
             return forward
     except UnsupportedError:
         pass

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from burnpy.conformance.cases import CELLS, DTYPES, Case, Cell, images
-from burnpy.conformance.check import bits, check
+from burnpy.conformance.check import ALONG_BOTH, bits, check
 from burnpy.conformance.subject import Array, Subject
 from burnpy.errors import DTypeError, UnsupportedError
 
@@ -68,13 +68,13 @@ def _at_once(subject: Subject, case: Case, sources: list[Array], alone: list[byt
 
 
 def _between(cell: Cell) -> Iterator[Case]:
+    """Use sizes that no other check uses, so that what is called before is the first at these sizes."""
     notes = ("another dtype", "other options", "other sizes", "the other direction", "another mode")
-    for note in notes:
-        yield Case(cell, (1, 1, 4, 6), (7, 3), note=f"after {note}")
-        yield Case(cell, (1, 2, 9, 5), (4, 8), note=f"after {note}")
+    for number, note in enumerate(notes):
+        yield Case(cell, (1, 1, 18 + number, 20), (23, 21 + number), note=f"after {note}")
 
 
-@check("core", _between, dtypes="every")
+@check("core", _between, dtypes="every", needs=("shape_and_dtype", *ALONG_BOTH, "every_dtype"))
 def check_calls_leave_no_trace(subject: Subject, case: Case) -> None:
     """A call gives the right values after calls with another dtype, other options, other sizes, the other direction or
     another mode: nothing remembered under too short a key.

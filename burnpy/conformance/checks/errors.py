@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from burnpy.conformance.cases import Case, Cell
-from burnpy.conformance.check import check
+from burnpy.conformance.check import ALONG_BOTH, check
 from burnpy.conformance.subject import Failed, Subject
 from burnpy.errors import DTypeError, ShapeError
 
@@ -156,7 +156,7 @@ def _all_errors(cell: Cell) -> Iterator[Case]:
     yield from _base(cell, (_CORE_SHAPES[0], _CORE_SIZES[0], *grads[:1]))
 
 
-@check("core", _all_errors)
+@check("core", _all_errors, needs=("shape_and_dtype", *ALONG_BOTH))
 def check_works_after_an_error(subject: Subject, case: Case) -> None:
     """After a refused call the next good one gives the right values: an error leaves nothing behind."""
     make = next(make for table, make in _TABLES if case.note in table)

@@ -15,7 +15,7 @@ __all__: list[str] = []
 def _poisoned(cell: Cell) -> Iterator[Case]:
     for content in ("nan", "infinity"):
         sizes = [((2, 3), (3, 5)), ((6, 5), (9, 4)), ((9, 14), (21, 6)), ((12, 12), (12, 12)), ((20, 3), (7, 3))]
-        yield from images(cell, sizes, lead=(2, 2), values=content)
+        yield from images(cell, sizes, lead=(2, 3), values=content)
 
 
 def _reached(case: Case, source: Array, weighed_high: Array, weighed_wide: Array) -> Array:
@@ -97,7 +97,7 @@ def _scaled_right(subject: Subject, case: Case, source: Array) -> tuple[Array, A
     return right.values, right.bound, scale
 
 
-@check("core", _huge, dtypes="every")
+@check("core", _huge, dtypes="every", needs=("shape_and_dtype", "every_dtype"))
 def check_huge_values_do_not_overflow(subject: Subject, case: Case) -> None:
     """Samples of a quarter of the greatest finite value give finite results: nothing in between is larger than what goes in
     and what comes out.

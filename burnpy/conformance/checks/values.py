@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from burnpy.conformance.cases import CELLS, IMAGES, SWEEP, Case, Cell, images
-from burnpy.conformance.check import check
+from burnpy.conformance.check import ALONG_BOTH, check
 from burnpy.conformance.oracle import Tolerance, expected
 from burnpy.conformance.subject import Subject
 
@@ -18,12 +18,12 @@ __all__: list[str] = []
 
 def _along_height(cell: Cell) -> Iterator[Case]:
     for n, m in SWEEP:
-        yield Case(cell, (1, 1, n, 1), (m, 1))
+        yield from images(cell, [((n, 1), (m, 1))])
 
 
 def _along_width(cell: Cell) -> Iterator[Case]:
     for n, m in SWEEP:
-        yield Case(cell, (1, 1, 1, n), (1, m))
+        yield from images(cell, [((1, n), (1, m))])
 
 
 def _images(cell: Cell) -> Iterator[Case]:
@@ -35,7 +35,7 @@ def _images(cell: Cell) -> Iterator[Case]:
 @check("core", _along_height)
 def check_values_along_height(subject: Subject, case: Case) -> None:
     """A single column of every height from 1 to 17 to every other is resampled as the formulas say, since one wrong tap at
-    a border shows at some small size.
+    a border shows at some small size. (Nearest: but where a float index slips; see indices_are_exact.)
     """
     subject.judge_values(case, case.source())
 
@@ -48,7 +48,7 @@ def check_values_along_width(subject: Subject, case: Case) -> None:
     subject.judge_values(case, case.source())
 
 
-@check("core", _images)
+@check("core", _images, needs=("shape_and_dtype", *ALONG_BOTH))
 def check_values_of_images(subject: Subject, case: Case) -> None:
     """Images of awkward sizes (primes, powers of two and their neighbours, thin, wide, up along one axis and down along the
     other) are resampled as the formulas say.
@@ -63,7 +63,7 @@ def _large(cell: Cell) -> Iterator[Case]:
     yield from images(cell, _LARGE)
 
 
-@check("core", _large)
+@check("core", _large, needs=("shape_and_dtype", *ALONG_BOTH, "values_of_images"))
 def check_values_at_large_sizes(subject: Subject, case: Case) -> None:
     """Long axes are resampled as the formulas say: blocks, threads and precision of coordinates show only there."""
     subject.judge_values(case, case.source())
@@ -113,13 +113,12 @@ def check_values_published(subject: Subject, case: Case) -> None:
 
 def _precise(cell: Cell) -> Iterator[Case]:
     for n, m in SWEEP[::5]:
-        yield Case(cell, (1, 1, n, 1), (m, 1))
-        yield Case(cell, (1, 1, 1, n), (1, m))
+        yield from images(cell, [((n, 1), (m, 1)), ((1, n), (1, m))])
     yield from images(cell, IMAGES[::2])
     yield from images(cell, [((1, 500), (1, 1249)), ((613, 1), (349, 1))])
 
 
-@check("strict", _precise, dtypes="every", needs=("shape_and_dtype", "values_along_height", "values_along_width"))
+@check("strict", _precise, dtypes="every", needs=("shape_and_dtype", *ALONG_BOTH, "every_dtype"))
 def check_values_are_precise(subject: Subject, case: Case) -> None:
     """In every element type the error stays within 8 eps of the sum of |weight * sample|: coordinates are exact and weights
     are computed in double, at any size.
