@@ -1,4 +1,4 @@
-"""The harness's own test: every faulty backend is caught by the check that is about its fault, and no right one is accused."""
+"""The harness's own test: every fault is caught by the check that is about it, and nothing right is accused."""
 
 import multiprocessing
 import os
@@ -21,7 +21,9 @@ def judge(name):
     """Return the checks that fail, and those in which the harness itself broke."""
     fault = BY_NAME[name]
     report = run(fault.make(), level=fault.level, select=fault.cells)
-    return name, {status: {result.check.id for result in report.results if result.status == status} for status in ("failed", "error")}
+    return name, {
+        status: {result.check.id for result in report.results if result.status == status} for status in ("failed", "error")
+    }
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +47,7 @@ def test_no_fault_breaks_the_harness(kills, name):
 
 
 def test_the_kill_matrix(kills, capsys):
-    """Print fault × check; ``o`` is the check that is about the fault."""
+    """Print faults against checks; ``o`` is the check that is about the fault."""
     checks = [check.id for check in all_checks()]
     with capsys.disabled():
         print("\n\nkill matrix: fault x check (o: the check about the fault, x: another)")
@@ -124,7 +126,11 @@ class DoubleInside(NdarrayBackend):
 
     def interpolate_backward(self, x, grad, output_size, options):
         refuse(x, grad, output_size, options)
-        return super().interpolate_backward(x.astype(np.float64), grad.astype(np.float64), output_size, options).astype(x.dtype)
+        return (
+            super()
+            .interpolate_backward(x.astype(np.float64), grad.astype(np.float64), output_size, options)
+            .astype(x.dtype)
+        )
 
 
 class Sparse(Dense):
@@ -137,7 +143,9 @@ class Sparse(Dense):
         both = scipy.sparse.csr_array(high) @ rows
         columns = both.reshape(len(high), x.shape[3], -1).transpose(1, 0, 2).reshape(x.shape[3], -1)
         result = scipy.sparse.csr_array(wide) @ columns
-        return np.ascontiguousarray(result.reshape(len(wide), len(high), *x.shape[:2]).transpose(2, 3, 1, 0)).astype(x.dtype)
+        return np.ascontiguousarray(result.reshape(len(wide), len(high), *x.shape[:2]).transpose(2, 3, 1, 0)).astype(
+            x.dtype
+        )
 
 
 RIGHT = {

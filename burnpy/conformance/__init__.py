@@ -1,10 +1,11 @@
 """Does a backend do what the contract says? One list of checks, and several ways to run it.
 
-`run` judges a backend and returns a typed `Report`; `parametrize_with_checks` puts the same checks into an author's own pytest
-suite; ``burnpy conformance NAME`` is the command line; ``pytest --pyargs burnpy.conformance --burnpy-backend NAME`` needs no
-file at all. Nothing here imports pytest until it is asked for.
+`run` judges a backend and returns a typed `Report`; `parametrize_with_checks` puts the same checks into an author's own
+pytest suite; ``burnpy conformance NAME`` is the command line; ``pytest --pyargs burnpy.conformance --burnpy-backend
+NAME`` needs no file at all. Nothing here imports pytest until it is asked for.
 """
 
+from burnpy.conformance.author import parametrize_with_checks
 from burnpy.conformance.cases import CELLS, Case, Cell, Level, values
 from burnpy.conformance.check import Check
 from burnpy.conformance.checks import all_checks
@@ -21,6 +22,7 @@ __all__ = [
     "Result",
     "Status",
     "all_checks",
+    "parametrize_with_checks",
     "plan",
     "replay",
     "run",

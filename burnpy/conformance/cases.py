@@ -180,7 +180,7 @@ def _impulse(shape: tuple[int, ...], _: np.random.Generator, __: np.dtype[Any]) 
 
 
 def _checker(shape: tuple[int, ...], _: np.random.Generator, __: np.dtype[Any]) -> Array:
-    return 1.0 - 2.0 * (np.indices(shape).sum(0) % 2)
+    return np.asarray(1.0 - 2.0 * (np.indices(shape).sum(0) % 2))
 
 
 def _scaled(shape: tuple[int, ...], rng: np.random.Generator, factor: float) -> Array:
@@ -234,8 +234,8 @@ IMAGES: Final[tuple[tuple[Size, Size], ...]] = (
     ((2, 300), (3, 157)),
     ((1, 541), (2, 700)),
 )
-"""Sizes that programs get wrong: 1, primes, powers of two and their neighbours, thin, wide, up along one axis and down along
-the other."""
+"""Sizes that programs get wrong: 1, primes, powers of two and their neighbours, thin, wide, up along one axis and down
+along the other."""
 
 
 def images(cell: Cell, sizes: Iterable[tuple[Size, Size]] = IMAGES, lead: Size = (1, 1), **rest: Any) -> Iterator[Case]:

@@ -1,8 +1,8 @@
 """What is right: dense float64 matrices from the formulas, and how far from them an honest backend may be.
 
-The bound follows the arithmetic. With ``A`` the operator of an axis, a result may be off by ``k * eps * sum|w * x|`` for the
-products and sums, and at level core also by what it costs to compute a source coordinate in the array's own precision:
-``eps * n`` samples, over which a filter's weights move by as much.
+The bound follows the arithmetic. With ``A`` the operator of an axis, a result may be off by ``k * eps * sum|w * x|`` for
+the products and sums, and at level core also by what it costs to compute a source coordinate in the array's own
+precision: ``eps * n`` samples, over which a filter's weights move by as much.
 """
 
 import functools
@@ -82,7 +82,7 @@ def expected(case: Case, source: NDArray[Any], tolerance: Tolerance) -> Expectat
 
 
 def _coordinate_slack(high: "AxisMatrix", wide: "AxisMatrix", x: Floats, eps: float) -> Floats:
-    """Bound what coordinates of relative precision ``eps`` change: nothing for the nearest modes, whose sizes are chosen."""
+    """Bound what coordinates of relative precision ``eps`` change; nothing for the nearest modes."""
     moved_high, moved_wide = SLOPE * eps * high.reach, SLOPE * eps * wide.reach
     return np.asarray(moved_high @ x @ (wide.size_of + moved_wide).T + high.size_of @ x @ moved_wide.T)
 
@@ -106,29 +106,30 @@ class AxisMatrix:
     terms: Floats
     reach: Floats
 
-
     def transpose(self) -> "AxisMatrix":
         """Return the operator of the gradient."""
         terms = np.count_nonzero(self.weights, axis=0).astype(np.float64)
         return AxisMatrix(self.weights.T, self.size_of.T, terms, self.reach.T)
 
 
-@functools.lru_cache(maxsize=800)
-def _matrix(options: InterpolateOptions, radius: int, n: int, m: int) -> AxisMatrix:
+def _matrix(options: InterpolateOptions, radius: int, backward: bool, n: int, m: int) -> AxisMatrix:
     weights = axis_matrix(n, m, options)
     reach = windows(weights, radius + 1) * float(n) if radius and n != m else np.zeros_like(weights)
-    return AxisMatrix(weights, np.abs(weights), np.count_nonzero(weights, axis=1).astype(np.float64), reach)
+    terms = np.count_nonzero(weights, axis=1).astype(np.float64)
+    forward = AxisMatrix(weights, np.abs(weights), terms, reach)
+    return forward.transpose() if backward else forward
 
 
-@functools.lru_cache(maxsize=800)
-def _transposed(options: InterpolateOptions, radius: int, n: int, m: int) -> AxisMatrix:
-    return _matrix(options, radius, n, m).transpose()
+_small = functools.lru_cache(maxsize=16384)(_matrix)
+_large = functools.lru_cache(maxsize=32)(_matrix)
+SMALL: Final = 1024
+"""Matrices of up to so many elements are all kept; of the others, which take megabytes, the latest."""
 
 
 def matrix(cell: Cell, n: int, m: int) -> AxisMatrix:
     """Return the operator that turns ``n`` samples into ``m`` forward, and its transpose backward."""
     options = InterpolateOptions(cell.options.mode) if cell.options.mode.is_nearest else cell.options
-    return (_transposed if cell.backward else _matrix)(options, cell.radius, n, m)
+    return (_small if n * m <= SMALL else _large)(options, cell.radius, cell.backward, n, m)
 
 
 def windows(weights: Floats, margin: int) -> Floats:
@@ -136,4 +137,5 @@ def windows(weights: Floats, margin: int) -> Floats:
     columns = np.arange(weights.shape[1])
     first = np.argmax(weights != 0, axis=1) - margin
     last = weights.shape[1] - 1 - np.argmax(weights[:, ::-1] != 0, axis=1) + margin
-    return ((columns >= first[:, None]) & (columns <= last[:, None])).astype(np.float64)
+    marks: Floats = ((columns >= first[:, None]) & (columns <= last[:, None])).astype(np.float64)
+    return marks

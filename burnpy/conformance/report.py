@@ -185,7 +185,10 @@ class Report:
         """What is not as it should be, the smallest failing case first; what is merely blocked comes last."""
 
         def key(result: Result) -> tuple[int, int]:
-            return (BAD.index(result.status) if result.failure is None else -1, result.failure.case.cost if result.failure else 0)
+            return (
+                BAD.index(result.status) if result.failure is None else -1,
+                result.failure.case.cost if result.failure else 0,
+            )
 
         return tuple(sorted((result for result in self.results if result.is_bad), key=key))
 
@@ -203,7 +206,8 @@ class Report:
         """
         levels = LEVELS[: LEVELS.index(self.level) + 1]
         return {
-            (cell.mode, cell.variant, cell.direction): {level: self._status(cell, level) for level in levels} for cell in CELLS
+            (cell.mode, cell.variant, cell.direction): {level: self._status(cell, level) for level in levels}
+            for cell in CELLS
         }
 
     def _status(self, cell: Cell, level: Level) -> Status:
@@ -229,7 +233,8 @@ class Report:
         checks = ", ".join(f"{count} {status}" for status, count in sorted(self.counts.items()))
         calls = sum(result.calls for result in self.results)
         return (
-            f"{'PASSED' if self.passed else 'FAILED'}: {self.backend} at level {self.level}, {self.seconds:.1f} s, {calls} calls\n"
+            f"{'PASSED' if self.passed else 'FAILED'}: "
+            f"{self.backend} at level {self.level}, {self.seconds:.1f} s, {calls} calls\n"
             f"  cases   {ran} of {total} ran: {parts}\n"
             f"  checks  {len(self.results)} (check, cell) pairs: {checks}"
         )
@@ -239,7 +244,11 @@ class Report:
         reasons: dict[str, list[str]] = {}
         for result in self.results:
             if result.status in ("unsupported", "blocked", "skipped", "left out", "untested"):
-                why = f"left out by -k {self.selection!r}" if result.status == "left out" else f"{result.status}: {result.reason}"
+                why = (
+                    f"left out by -k {self.selection!r}"
+                    if result.status == "left out"
+                    else f"{result.status}: {result.reason}"
+                )
                 reasons.setdefault(why, []).append(result.id)
         return {reason: tuple(ids) for reason, ids in reasons.items()}
 
@@ -272,5 +281,5 @@ class Report:
 
 
 def _refused_in_part(result: Result) -> bool:
-    """Tell whether the backend refused some cases in an element type that it has; a type it lacks is no refusal of these."""
+    """Tell whether the backend refused some cases in an element type that it has."""
     return result.check.dtypes == "widest" and bool(result.counts["unsupported"])

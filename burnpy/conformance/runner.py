@@ -1,7 +1,8 @@
 """Running checks on a backend: every check in every cell, nothing dropped.
 
-The plan is made before the backend is touched, and every planned case ends as exactly one thing: passed, failed, unsupported,
-blocked, skipped, or left out by the caller's selection. A plan cannot be shortened by what a backend says or does.
+The plan is made before the backend is touched, and every planned case ends as exactly one thing: passed, failed,
+unsupported, blocked, skipped, or left out by the caller's selection. A plan cannot be shortened by what a backend says or
+does.
 """
 
 import time
@@ -21,7 +22,7 @@ from burnpy.conformance.oracle import Tolerance
 from burnpy.conformance.report import Failure, Report, Result, Status
 from burnpy.conformance.reproduce import reproducer
 from burnpy.conformance.select import Selection, expectation_for
-from burnpy.conformance.subject import Adapter, Failed, NotApplicable, Subject, adapter_for, refusals
+from burnpy.conformance.subject import Adapter, Failed, NotApplicable, Subject, adapter_for
 from burnpy.errors import OptionError, UnsupportedError
 
 __all__ = ["Progress", "plan", "replay", "run"]
@@ -88,7 +89,9 @@ def run(
     """
     chosen = get(backend) if isinstance(backend, str) else backend
     tolerance = Tolerance("core", tuple(sorted((tolerances or {}).items())))
-    runner = _Runner(chosen, adapter_for(chosen, from_numpy, to_numpy), tolerance, dict(expected_failures or {}), Selection(select))
+    runner = _Runner(
+        chosen, adapter_for(chosen, from_numpy, to_numpy), tolerance, dict(expected_failures or {}), Selection(select)
+    )
     return runner.run(level, progress)
 
 
@@ -101,7 +104,7 @@ def replay(
     wanted = next(known for known in all_checks() if known.id == check)
     try:
         wanted.function(subject, case)
-    except (Failed, NotApplicable, *refusals()) as verdict:
+    except (Failed, NotApplicable, UnsupportedError) as verdict:
         print(f"{type(verdict).__name__}: {verdict}")
     else:
         print("passed")
@@ -271,7 +274,7 @@ def _summary(counts: Counter[str]) -> Status:
     """Return the status of a check in a cell from those of its cases: the worst first, green only if something passed."""
     for status in ("error", "failed", "untested"):
         if counts[status]:
-            return status  # type: ignore[return-value]
+            return status
     if counts["passed"]:
         return "passed"
     return "unsupported" if counts["unsupported"] else "skipped" if counts["skipped"] else "untested"

@@ -1,7 +1,7 @@
 """The backend under test, as checks see it: NumPy arrays in and out, every call counted, every fault told apart.
 
-An `Adapter` converts to the backend's arrays and back and says which memory layouts they know. What a backend raises becomes
-`BackendRaised`, so that no exception of a backend is taken for one of the harness.
+An `Adapter` converts to the backend's arrays and back and says which memory layouts they know. What a backend raises
+becomes `BackendRaised`, so that no exception of a backend is taken for one of the harness.
 """
 
 from collections.abc import Callable
@@ -109,7 +109,9 @@ def _torch() -> Adapter:
     def into(array: Array) -> Any:
         return torch.from_numpy(array)
 
-    return Adapter(into, lambda tensor: tensor.detach().cpu().numpy(), ("fortran", "channels_last", "sliced", "broadcast"), True)
+    return Adapter(
+        into, lambda tensor: tensor.detach().cpu().numpy(), ("fortran", "channels_last", "sliced", "broadcast"), True
+    )
 
 
 def _jax() -> Adapter:
@@ -250,7 +252,9 @@ class Subject:
         if not holds:
             raise Failed(message, source=source)
 
-    def judge_refused(self, call: Callable[[], Any], what: str, kinds: type[Exception] | tuple[type[Exception], ...]) -> None:
+    def judge_refused(
+        self, call: Callable[[], Any], what: str, kinds: type[Exception] | tuple[type[Exception], ...]
+    ) -> None:
         """Require that a call raises one of ``kinds``."""
         self.judged += 1
         try:
@@ -263,7 +267,9 @@ class Subject:
             names = kinds.__name__ if isinstance(kinds, type) else " or ".join(kind.__name__ for kind in kinds)
             raise Failed(f"{what}: expected {names}, raised {type(error).__name__}: {_one_line(error)}") from error
         shape = getattr(answer, "shape", None)
-        raise Failed(f"{what}: expected an exception, got {type(answer).__name__}" + (f" of shape {tuple(shape)}" if shape else ""))
+        raise Failed(
+            f"{what}: expected an exception, got {type(answer).__name__}" + (f" of shape {tuple(shape)}" if shape else "")
+        )
 
 
 def _where(got: Array, want: Array, error: Array, bound: Array, wrong: Array) -> str:
@@ -286,4 +292,3 @@ def _worst(error: Array, bound: Array) -> float:
 def refusals() -> tuple[type[Exception], ...]:
     """Return what a backend may raise to say that it cannot: not the mode, or not the element type."""
     return (UnsupportedError, DTypeError)
-

@@ -212,7 +212,9 @@ class AnotherOrderForAnotherLayout(Wrapped):
 
     def after(self, result, arrays, output_size, options):
         x = arrays[-1]
-        return np.nextafter(result, np.asarray(np.inf, result.dtype)) if not x.flags.c_contiguous and result.size else result
+        return (
+            np.nextafter(result, np.asarray(np.inf, result.dtype)) if not x.flags.c_contiguous and result.size else result
+        )
 
 
 @fault("inputs_are_left_alone", "bilinear/half_pixel/forward")

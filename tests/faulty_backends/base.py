@@ -127,4 +127,16 @@ def with_options(options, **changes):
     return InterpolateOptions(**{**settings, **changes})
 
 
-__all__ = ["FAULTS", "Careful", "Dense", "DTypeError", "Fault", "ShapeError", "Wrapped", "exact", "fault", "refuse", "with_options"]
+__all__ = [
+    "FAULTS",
+    "Careful",
+    "DTypeError",
+    "Dense",
+    "Fault",
+    "ShapeError",
+    "Wrapped",
+    "exact",
+    "fault",
+    "refuse",
+    "with_options",
+]

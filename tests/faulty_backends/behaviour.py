@@ -25,7 +25,9 @@ class NanBecomesZero(Wrapped):
     """NaN and infinities are turned into zeros."""
 
     def around(self, call, arrays, output_size, options):
-        return call(*arrays[:-1], np.where(np.isfinite(arrays[-1]), arrays[-1], 0).astype(arrays[-1].dtype), output_size, options)
+        return call(
+            *arrays[:-1], np.where(np.isfinite(arrays[-1]), arrays[-1], 0).astype(arrays[-1].dtype), output_size, options
+        )
 
 
 @fault("non_finite_values_stay_in_their_window", "bilinear/half_pixel/forward")
@@ -176,7 +178,11 @@ class TakesTheSizeFromGrad(Wrapped):
         if len(arrays) == 1:
             return call(*arrays, output_size, options)
         grad = arrays[-1]
-        good = isinstance(output_size, tuple) and len(output_size) == 2 and all(isinstance(s, int) and s > 0 for s in output_size)
+        good = (
+            isinstance(output_size, tuple)
+            and len(output_size) == 2
+            and all(isinstance(s, int) and s > 0 for s in output_size)
+        )
         return call(*arrays, grad.shape[2:] if good and grad.ndim == 4 else output_size, options)
 
 
@@ -266,7 +272,7 @@ class AnErrorLeavesItHalfDone(Wrapped):
         try:
             return call(*arrays, output_size, options)
         except Exception:
-            self.dirty = isinstance(arrays[-1], np.ndarray) and arrays[-1].ndim != 4 or min(output_size) < 0
+            self.dirty = (isinstance(arrays[-1], np.ndarray) and arrays[-1].ndim != 4) or min(output_size) < 0
             raise
 
 

@@ -1,7 +1,8 @@
 """The checks, one file a family, in the order in which they are run: what others rest on comes first."""
 
 from burnpy.conformance.check import Check, registered
-from burnpy.conformance.checks import (  # noqa: I001 - the order is that of the report
+
+from burnpy.conformance.checks import (  # isort: skip - the order is that of the report
     returns as returns,
     values as values,
     laws as laws,

@@ -20,7 +20,9 @@ def _is_backward(cell: Cell) -> bool:
 
 
 def _pairs(cell: Cell) -> Iterator[Case]:
-    yield from images(cell, [((2, 2), (3, 3)), ((4, 3), (2, 5)), ((7, 6), (11, 13)), ((20, 17), (9, 31)), ((33, 34), (47, 15))])
+    yield from images(
+        cell, [((2, 2), (3, 3)), ((4, 3), (2, 5)), ((7, 6), (11, 13)), ((20, 17), (9, 31)), ((33, 34), (47, 15))]
+    )
 
 
 def _forward_of(case: Case) -> Case:
@@ -122,4 +124,6 @@ def check_gradient_ignores_the_values_of_x(subject: Subject, case: Case) -> None
     call = functools.partial(subject.raw, case, subject.native(x), subject.native(lay_out(grad, "plain")))
     got = subject.guarded(lambda: subject.adapter.to_numpy(call()))
     plain = subject.apply(case, grad)
-    subject.judge(bits(got) == bits(plain), f"the gradient for an x that {case.note[2:]} differs from that for another x", grad)
+    subject.judge(
+        bits(got) == bits(plain), f"the gradient for an x that {case.note[2:]} differs from that for another x", grad
+    )

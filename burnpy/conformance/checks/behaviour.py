@@ -53,9 +53,8 @@ def _at_once(subject: Subject, case: Case, sources: list[Array], alone: list[byt
     def work(which: int) -> None:
         start.wait()
         try:
-            for _ in range(ROUNDS):
-                if bits(subject.apply(case, sources[which])) != alone[which]:
-                    wrong.append(which)
+            got = [bits(subject.apply(case, sources[which])) for _ in range(ROUNDS)]
+            wrong.extend(which for result in got if result != alone[which])
         except Exception as error:
             errors.append(f"{type(error).__name__}: {error}")
 

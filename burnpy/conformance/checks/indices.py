@@ -12,13 +12,26 @@ from burnpy.options import InterpolateMode
 __all__: list[str] = []
 
 _SLIPS = [
-    *((14, 23), (14, 18), (26, 22), (30, 22), (26, 44), (30, 44), (45, 47), (2, 98), (28, 24), (49, 98), (98, 2), (61, 305)),
+    *(
+        (14, 23),
+        (14, 18),
+        (26, 22),
+        (30, 22),
+        (26, 44),
+        (30, 44),
+        (45, 47),
+        (2, 98),
+        (28, 24),
+        (49, 98),
+        (98, 2),
+        (61, 305),
+    ),
     *((30, 11), (30, 13), (26, 23), (26, 11), (20, 6), (21, 27)),
     *((n, 2 * n) for n in (214, 218, 220, 227, 230, 235, 242, 245, 255)),
     *((997, 1000), (1000, 997), (1021, 2042), (2049, 2048), (4098, 4097)),
 ]
-"""(n, m) where some formula in use slips, and neighbours of powers of two beyond which float16 skips integers. The pairs up to
-17 that level core leaves out are added."""
+"""(n, m) where some formula in use slips, and neighbours of powers of two beyond which float16 skips integers. The pairs
+up to 17 that level core leaves out are added."""
 
 
 def _is_nearest(cell: Cell) -> bool:
@@ -41,8 +54,8 @@ def nearest_index(case: Case, n: int, m: int) -> Array:
 
 @check("strict", _slippery, applies=_is_nearest, dtypes="every")
 def check_indices_are_exact(subject: Subject, case: Case) -> None:
-    """The sample picked is floor(o n / m), or floor((2 o + 1) n / (2 m)), in integers: a scale in floating point is off by one
-    at about two sizes in a hundred.
+    """The sample picked is floor(o n / m), or floor((2 o + 1) n / (2 m)), in integers: a scale in floating point is off
+    by one at about two sizes in a hundred.
     """
     n, m = (int(np.prod(shape[2:])) for shape in (case.shape, case.output_shape))
     index = nearest_index(case, n, m)

@@ -24,8 +24,8 @@ def _equal_sizes(cell: Cell) -> Iterator[Case]:
 
 @check("core", _some)
 def check_constants_are_preserved(subject: Subject, case: Case) -> None:
-    """Weights add up to one: forward, a constant image stays that constant; backward, the gradient handed in is the gradient
-    handed out, in total.
+    """Weights add up to one: forward, a constant image stays that constant; backward, the gradient handed in is the
+    gradient handed out, in total.
     """
     if not case.backward:
         source = np.full(case.source_shape, 5.0, case.dtype)
@@ -85,7 +85,9 @@ def check_images_are_independent(subject: Subject, case: Case) -> None:
     """Every image of a batch and every channel is resampled as if it were alone, whatever lies in the others, and however
     many there are.
     """
-    source = case.source() * (1 + np.arange(case.shape[0] * case.shape[1]).reshape(*case.shape[:2], 1, 1)).astype(case.dtype)
+    source = case.source() * (1 + np.arange(case.shape[0] * case.shape[1]).reshape(*case.shape[:2], 1, 1)).astype(
+        case.dtype
+    )
     got = subject.apply(case, source)
     bound = 2 * subject.right(case, source).bound
     for image in np.ndindex(*case.shape[:2]):

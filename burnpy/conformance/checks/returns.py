@@ -17,8 +17,8 @@ def _one(cell: Cell) -> Iterator[Case]:
 
 @check("core", _one, needs=(), dtypes="asked")
 def check_declares_what_it_can(subject: Subject, case: Case) -> None:
-    """What the backend declares supported answers, and what it declares unsupported raises UnsupportedError, so that callers
-    can choose a backend by asking.
+    """What the backend declares supported answers, and what it declares unsupported raises UnsupportedError, so that
+    callers can choose a backend by asking.
     """
     declared = subject.declares(case.options, case.backward, case.dtype)
     arguments = subject.arguments(case, case.source())
@@ -68,7 +68,9 @@ def check_shape_and_dtype(subject: Subject, case: Case) -> None:
     subject.judge(isinstance(native, kind), f"expected an array of type {kind.__name__}, got {type(native).__name__}")
     result = subject.guarded(lambda: subject.adapter.to_numpy(native))
     subject.judge(
-        tuple(result.shape) == case.result_shape, f"expected shape {case.result_shape}, got {tuple(result.shape)}", case.source()
+        tuple(result.shape) == case.result_shape,
+        f"expected shape {case.result_shape}, got {tuple(result.shape)}",
+        case.source(),
     )
     subject.judge(
         result.dtype.name == case.dtype, f"expected dtype {case.dtype}, that of x; got {result.dtype.name}", case.source()

@@ -1,4 +1,4 @@
-"""Special values: NaN and infinities stay where they are weighed, zeros keep their sign, and neither end of the range is lost."""
+"""NaN and infinities stay where they are weighed, zeros keep their sign, and neither end of the range is lost."""
 
 from collections.abc import Iterator
 
@@ -26,8 +26,8 @@ def _reached(case: Case, source: Array, weighed_high: Array, weighed_wide: Array
 
 @check("core", _poisoned)
 def check_non_finite_values_stay_in_their_window(subject: Subject, case: Case) -> None:
-    """A NaN or an infinity shows in every result that clearly weighs it, and in no result out of reach of the filter: never in
-    another image. (A product with the whole matrix, zeros included, fills its image and is accepted here.)
+    """A NaN or an infinity shows in every result that clearly weighs it, and in no result out of reach of the filter:
+    never in another image. (A product with the whole matrix, zeros included, fills its image and is accepted here.)
     """
     source = case.source()
     got = subject.apply(case, source)
@@ -45,7 +45,10 @@ def check_non_finite_values_stay_in_their_window(subject: Subject, case: Case) -
 
 def _judge_spread(subject: Subject, case: Case, source: Array, bad: Array, must: Array, may: Array) -> None:
     subject.judged += 1
-    for wrong, message in ((must & ~bad, "is finite, but weighs a sample that is not"), (bad & ~may, "is not finite, but weighs none")):
+    for wrong, message in (
+        (must & ~bad, "is finite, but weighs a sample that is not"),
+        (bad & ~may, "is not finite, but weighs none"),
+    ):
         if wrong.any():
             at = [int(i) for i in np.argwhere(wrong)[0]]
             raise Failed(f"element {at} {message}; {int(wrong.sum())} such elements of {wrong.size}", source=source)
@@ -72,8 +75,8 @@ def check_minus_zero_survives(subject: Subject, case: Case) -> None:
     source = case.source()
     got = subject.apply(case, source)
     high, wide = (matrix(case.cell, n, m) for n, m in zip(case.shape[2:], case.output_size, strict=True))
-    positive = [(axis.weights >= 0).all(axis=1) & (axis.weights > 0).any(axis=1) for axis in (high, wide)]
-    want = np.outer(*positive)[None, None] & np.ones(case.result_shape, bool)
+    positive = [np.asarray((axis.weights >= 0).all(axis=1) & (axis.weights > 0).any(axis=1)) for axis in (high, wide)]
+    want = (positive[0][:, None] & positive[1]) & np.ones(case.result_shape, bool)
     wrong = want & ~(np.signbit(got) & (got == 0))
     at = [int(i) for i in np.argwhere(wrong)[0]] if wrong.any() else []
     subject.judge(not wrong.any(), f"element {at} is not -0, though it weighs only -0 by positive weights", source)
@@ -85,12 +88,16 @@ def _extreme(content: str, cell: Cell) -> Iterator[Case]:
 
 def _huge(cell: Cell) -> Iterator[Case]:
     """Backward, a sample's gradient is a sum of many: only sizes that grow by little keep it finite."""
-    sizes = [((2, 2), (2, 2)), ((7, 6), (3, 4)), ((9, 5), (8, 5))] if cell.backward else [((2, 3), (5, 4)), ((7, 6), (3, 9))]
+    sizes = (
+        [((2, 2), (2, 2)), ((7, 6), (3, 4)), ((9, 5), (8, 5))] if cell.backward else [((2, 3), (5, 4)), ((7, 6), (3, 9))]
+    )
     yield from images(cell, sizes, values="huge")
 
 
 def _scaled_right(subject: Subject, case: Case, source: Array) -> tuple[Array, Array, float]:
-    """Return the right result and bound for ``source`` scaled by a power of two into the middle of the range, and the power."""
+    """Return the right result and bound for ``source`` scaled by a power of two into the middle of the range, and the
+    power.
+    """
     scale = 2.0 ** (np.finfo(case.dtype).maxexp - 4)
     small = source.astype(np.float64) / scale
     right = subject.right(case, small)
@@ -117,8 +124,8 @@ def _keeps_its_range(cell: Cell) -> bool:
 
 @check("strict", _brim, dtypes="every", applies=_keeps_its_range)
 def check_averages_stay_in_range(subject: Subject, case: Case) -> None:
-    """Where the weights are positive and add up to one, samples of nine tenths of the greatest finite value and both signs give
-    finite results: a difference of two of them would overflow.
+    """Where the weights are positive and add up to one, samples of nine tenths of the greatest finite value and both
+    signs give finite results: a difference of two of them would overflow.
     """
     source = case.source()
     want, bound, scale = _scaled_right(subject, case, source)

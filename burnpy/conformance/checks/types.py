@@ -25,8 +25,8 @@ def check_every_dtype(subject: Subject, case: Case) -> None:
 
 @check("strict", _some, dtypes="half", needs=("shape_and_dtype", "every_dtype"))
 def check_rounds_once(subject: Subject, case: Case) -> None:
-    """Half precision is computed in single and rounded once, at the end: the error is half a unit in the last place, and what
-    single precision loses.
+    """Half precision is computed in single and rounded once, at the end: the error is half a unit in the last place, and
+    what single precision loses.
     """
     source = case.source()
     got = subject.apply(case, source)
@@ -70,7 +70,15 @@ def check_layout_changes_no_bit(subject: Subject, case: Case) -> None:
 
 
 def _owned(cell: Cell) -> Iterator[Case]:
-    sizes = [((1, 1), (1, 1)), ((2, 2), (3, 3)), ((3, 3), (3, 3)), ((1, 4), (1, 2)), ((4, 6), (2, 3)), ((6, 5), (6, 9)), ((3, 1), (3, 4))]
+    sizes = [
+        ((1, 1), (1, 1)),
+        ((2, 2), (3, 3)),
+        ((3, 3), (3, 3)),
+        ((1, 4), (1, 2)),
+        ((4, 6), (2, 3)),
+        ((6, 5), (6, 9)),
+        ((3, 1), (3, 4)),
+    ]
     for layout in ("plain", "fortran"):
         yield from images(cell, sizes, lead=(1, 2), layout=layout)
 
@@ -96,15 +104,17 @@ def check_inputs_are_left_alone(subject: Subject, case: Case) -> None:
 
 @check("core", _owned)
 def check_result_is_fresh_memory(subject: Subject, case: Case) -> None:
-    """A result shares no memory with the inputs or with an earlier result, so that writing to one changes no other, at equal
-    sizes too.
+    """A result shares no memory with the inputs or with an earlier result, so that writing to one changes no other, at
+    equal sizes too.
     """
     seen, _, result = _called(subject, case)
     for name, array in zip(("x", "grad"), seen, strict=False):
         subject.judge(not np.shares_memory(result, array), f"the result shares memory with {name}", case.source())
     again = _called(subject, replace(case))[2]
     subject.judge(not np.shares_memory(result, again), "the results of two calls share memory", case.source())
-    overlapping = result.size > 1 and result.strides and 0 in [
-        stride for stride, size in zip(result.strides, result.shape, strict=True) if size > 1
-    ]
+    overlapping = (
+        result.size > 1
+        and result.strides
+        and 0 in [stride for stride, size in zip(result.strides, result.shape, strict=True) if size > 1]
+    )
     subject.judge(not overlapping, "elements of the result share memory with each other", case.source())

@@ -1,4 +1,4 @@
-"""Values: the result is the oracle's, over every small size, over sizes that programs get wrong, and over published numbers."""
+"""The result is the oracle's, over every small size, sizes that programs get wrong, and published numbers."""
 
 import functools
 import json
@@ -42,8 +42,8 @@ def check_values_along_height(subject: Subject, case: Case) -> None:
 
 @check("core", _along_width)
 def check_values_along_width(subject: Subject, case: Case) -> None:
-    """A single row of every width from 1 to 17 to every other is resampled as the formulas say: the path along the last axis
-    is often another one.
+    """A single row of every width from 1 to 17 to every other is resampled as the formulas say: the path along the last
+    axis is often another one.
     """
     subject.judge_values(case, case.source())
 
