@@ -34,13 +34,15 @@ def export(
 def check(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="What `export` wrote.", show_default=False)],
     results: Annotated[Path, typer.Option(metavar="DIR2", help="Where results.json, .npz or .safetensors is.")],
-    k: Annotated[float, typer.Option("-k", help="Roundings allowed: the factor of eps * sum|w*x|.")] = 8.0,
+    level: Annotated[str, typer.Option(metavar="core|strict", help="Which bound to hold it to.")] = "core",
     dtype: Annotated[str, typer.Option(help="What it computes in: float64, float32 or float16.")] = "float64",
 ) -> None:
     """Judge the results of an implementation; the exit status is 0 if all are there and right."""
     if dtype not in ("float64", "float32", "float16"):
         raise OptionError(f"--dtype must be float64, float32 or float16; got {dtype!r}")
-    verdicts = vectors.check(directory, results, k=k, dtype=dtype)
+    if level not in ("core", "strict"):
+        raise OptionError(f"--level must be core or strict; got {level!r}")
+    verdicts = vectors.check(directory, results, level="strict" if level == "strict" else "core", dtype=dtype)
     bad = [verdict for verdict in verdicts if verdict.status != "passed"]
     for verdict in bad:
         typer.echo(f"{verdict.status}: {verdict.id}: {verdict.message}")

@@ -20,7 +20,8 @@ def reproducer(backend: Any, adapter: Adapter, check: Check, case: Case, verdict
     """Return a shell command that shows the failure: the one call where one shows it, else the check on its case."""
     one_call = verdict.source is not None and adapter.native and case.layout == "plain" and not case.note
     code = _call(backend, case, verdict) if one_call else _replayed(backend, check, case)
-    return f"python -c {shlex.quote(code)}"
+    plain = not any(character in code for character in '"\\$`!')
+    return f'python -c "{code}"' if plain else f"python -c {shlex.quote(code)}"
 
 
 def _backend_code(backend: Any) -> tuple[str, str]:
@@ -51,7 +52,7 @@ def _array_code(case: Case, source: np.ndarray[Any, Any]) -> tuple[str, str]:
     if source.size <= LITERAL:
         literal = np.array2string(source, separator=", ", floatmode="unique", max_line_width=10**6, threshold=10**6)
         literal = literal.replace("\n", "").replace("nan", "np.nan").replace("inf", "np.inf")
-        return f"np.array({' '.join(literal.split())}, {source.dtype.name!r}).reshape{source.shape}", ""
+        return f"np.array({' '.join(literal.split())}, {source.dtype.name!r})", ""
     if np.array_equal(source, case.source(), equal_nan=True):
         return (
             f"values({case.values!r}, {source.shape}, {case.dtype!r})",

@@ -1,7 +1,7 @@
 """Portable test vectors: cases as files, and the judging of what an implementation in any language made of them.
 
-The format is defined in docs/vectors.md. A vector holds the source that the operator is applied to, the result in float64 (and
-for the polynomial modes as exact fractions), and what the bound on the error of every element is proportional to.
+The format is defined in docs/vectors.md. A vector holds the source that the operator is applied to, the result in float64 (and for
+the polynomial modes as exact fractions), and the bound on the error of every element in units of eps.
 """
 
 import hashlib
@@ -16,9 +16,9 @@ from typing import Any, Final, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from burnpy.conformance.cases import CELLS, Case, Cell, Size, images
+from burnpy.conformance.cases import CELLS, Case, Cell, Level, Size, images
 from burnpy.conformance.exact import exact_result
-from burnpy.conformance.oracle import Tolerance, expected
+from burnpy.conformance.oracle import STRICT_K, Tolerance, expected
 from burnpy.errors import BurnpyError, OptionError, UnsupportedError
 
 __all__ = ["FORMATS", "Format", "Judgement", "check", "export"]
@@ -101,9 +101,11 @@ def _cases(cell: Cell) -> Iterator[Case]:
 
 def _arrays(case: Case) -> Arrays:
     source = case.source()
-    right = expected(case, source, Tolerance("strict", (("float64", 1.0),)))
-    magnitude = (right.bound - 2 * float(np.finfo(np.float64).smallest_subnormal)) / float(np.finfo(np.float64).eps)
-    arrays: Arrays = {"source": source, "expected": right.values, "magnitude": magnitude}
+    tiny, eps = 2 * float(np.finfo(np.float64).smallest_subnormal), float(np.finfo(np.float64).eps)
+    core = expected(case, source, Tolerance("core"))
+    strict = expected(case, source, Tolerance("strict", (("float64", 1.0),)))
+    bounds = {"bound": (core.bound - tiny) / eps, "magnitude": (strict.bound - tiny) / eps}
+    arrays: Arrays = {"source": source, "expected": core.values, **bounds}
     fractions = exact_result(case)
     if fractions is not None:
         arrays["expected"] = np.array([float(value) for value in fractions]).reshape(case.result_shape)
@@ -150,8 +152,8 @@ def _safetensors() -> Any:
     return safetensors.numpy
 
 
-def check(directory: Path, results: Path, *, k: float = 8.0, dtype: str = "float64") -> list[Judgement]:
-    """Judge results by ``|result - expected| <= k * eps(dtype) * magnitude``.
+def check(directory: Path, results: Path, *, level: Level = "core", dtype: str = "float64") -> list[Judgement]:
+    """Judge results: at core by ``|error| <= eps(dtype) * bound``, at strict by ``|error| <= 8 * eps(dtype) * magnitude``.
 
     Parameters
     ----------
@@ -159,7 +161,7 @@ def check(directory: Path, results: Path, *, k: float = 8.0, dtype: str = "float
         What `export` wrote.
     results : Path
         A directory with ``results.json``, ``results.npz`` or ``results.safetensors``: one result an id; or a file.
-    k : float
+    level : "core" or "strict"
     dtype : str
         The precision that the implementation computes in.
 
@@ -182,7 +184,7 @@ def check(directory: Path, results: Path, *, k: float = 8.0, dtype: str = "float
         file = entry["file"]
         if file not in cache:
             cache[file] = _read(directory / file, manifest["files"].get(file))
-        verdicts.append(_judge(entry, cache[file][entry["id"]], found.get(entry["id"]), k * eps))
+        verdicts.append(_judge(entry, cache[file][entry["id"]], found.get(entry["id"]), level, eps))
     unknown = set(found) - {entry["id"] for entry in manifest["vectors"]}
     verdicts += [Judgement(name, "failed", "no vector has this id") for name in sorted(unknown)]
     return verdicts
@@ -241,13 +243,13 @@ def _number(value: Any) -> float:
     return math.nan if value is None else float(value)
 
 
-def _judge(entry: dict[str, Any], arrays: Arrays, result: NDArray[Any] | None, unit: float) -> Judgement:
+def _judge(entry: dict[str, Any], arrays: Arrays, result: NDArray[Any] | None, level: Level, eps: float) -> Judgement:
     if result is None:
         return Judgement(entry["id"], "missing", "there is no result for it")
     want, got = arrays["expected"].reshape(-1), np.asarray(result, np.float64).reshape(-1)
     if got.size != want.size:
         return Judgement(entry["id"], "failed", f"expected {want.size} elements, got {got.size}")
-    bound = unit * arrays["magnitude"].reshape(-1)
+    bound = eps * (arrays["bound"] if level == "core" else STRICT_K * arrays["magnitude"]).reshape(-1)
     error = np.abs(got - want)
     wrong = ~(error <= bound)
     if not wrong.any():

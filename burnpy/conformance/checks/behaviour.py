@@ -118,7 +118,7 @@ def _long_run(cell: Cell) -> Iterator[Case]:
 
 @check("strict", _long_run)
 def check_many_sizes_leave_no_trace(subject: Subject, case: Case) -> None:
-    """The bits are the same after hundreds of calls of other sizes: what is cached may be dropped, and made anew, unseen."""
+    """The bits are the same after hundreds of calls of other sizes: what is cached may be dropped and made anew."""
     source = case.source()
     before = bits(subject.apply(case, source))
     for height, width in itertools.islice(itertools.product(range(1, 20), range(2, 22)), 300):

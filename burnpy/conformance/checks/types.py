@@ -62,7 +62,7 @@ def check_any_layout(subject: Subject, case: Case) -> None:
 
 @check("strict", _laid_out, dtypes="every", needs=("shape_and_dtype", "any_layout"))
 def check_layout_changes_no_bit(subject: Subject, case: Case) -> None:
-    """The bits of a result do not depend on how the input lies in memory, so that a copy before the call changes nothing."""
+    """The bits of a result do not depend on how the input lies in memory: a copy before the call changes nothing."""
     placed, plain = _placed(subject, case)
     got, straight = subject.apply(case, placed), subject.apply(case, plain)
     same = bits(got.astype(case.dtype)) == bits(straight)
