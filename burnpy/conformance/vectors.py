@@ -1,7 +1,7 @@
 """Portable test vectors: cases as files, and the judging of what an implementation in any language made of them.
 
-The format is defined in docs/vectors.md. A vector holds the source that the operator is applied to, the result in float64 (and for
-the polynomial modes as exact fractions), and the bound on the error of every element in units of eps.
+The format is defined in docs/vectors.md. A vector holds the source that the operator is applied to, the result in float64
+(and for the polynomial modes as exact fractions), and the bound on the error of every element in units of eps.
 """
 
 import hashlib
