@@ -168,7 +168,7 @@ class _Runner:
         cases = self._cases(check, cell)
         if not wanted:
             return Result(check, cell, "left out", len(cases), Counter({"left out": len(cases)}))
-        missing = [need for need in check.needs if need in self.bad.get(cell.id, set())]
+        missing = [need for need in check.needs if self._is_missing(need, cell)]
         if missing:
             reason = f"rests on {', '.join(missing)}"
             blocked = Result(check, cell, "blocked", len(cases), Counter({"blocked": len(cases)}), reason)
@@ -178,6 +178,11 @@ class _Runner:
         result = self._run_cases(check, cell, cases)
         result.seconds = time.perf_counter() - started
         return self._noted(self._as_expected(result))
+
+    def _is_missing(self, need: str, cell: Cell) -> bool:
+        """Tell whether a prerequisite has failed; an element type that is not as declared leaves the others to be judged."""
+        some = need == PROBE and bool(self.dtypes.get(cell.id))
+        return need in self.bad.get(cell.id, set()) and not some
 
     def _noted(self, result: Result) -> Result:
         if result.status in ("failed", "blocked", "error", "expected failure"):

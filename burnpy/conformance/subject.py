@@ -107,7 +107,9 @@ def _torch() -> Adapter:
     import torch
 
     def into(array: Array) -> Any:
-        return torch.from_numpy(array)
+        if 0 in array.strides and not array.flags.writeable:
+            return torch.from_numpy(array[..., :1].copy()).expand(array.shape)
+        return torch.from_numpy(array if array.flags.writeable else array.copy())
 
     return Adapter(
         into, lambda tensor: tensor.detach().cpu().numpy(), ("fortran", "channels_last", "sliced", "broadcast"), True
