@@ -114,7 +114,7 @@ class AxisMatrix:
 
 def _matrix(options: InterpolateOptions, radius: int, backward: bool, n: int, m: int) -> AxisMatrix:
     weights = axis_matrix(n, m, options)
-    reach = windows(weights, radius + 1) * float(n) if radius and n != m else np.zeros_like(weights)
+    reach = windows(weights, radius + 1) * float(n) if radius else np.zeros_like(weights)
     terms = np.count_nonzero(weights, axis=1).astype(np.float64)
     forward = AxisMatrix(weights, np.abs(weights), terms, reach)
     return forward.transpose() if backward else forward

@@ -180,7 +180,7 @@ class _Runner:
         return self._noted(self._as_expected(result))
 
     def _is_missing(self, need: str, cell: Cell) -> bool:
-        """Tell whether a prerequisite has failed; an element type that is not as declared leaves the others to be judged."""
+        """Tell whether a prerequisite has failed; a false declaration of one dtype leaves the others to be judged."""
         some = need == PROBE and bool(self.dtypes.get(cell.id))
         return need in self.bad.get(cell.id, set()) and not some
 
