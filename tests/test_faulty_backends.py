@@ -173,7 +173,8 @@ def test_no_registered_backend_is_accused_at_level_core(name):
         pytest.skip(f"no backend is named {name!r}")
     if name in ("torch", "jax", "scipy"):
         pytest.importorskip(name)
-    report = run(get(name))
+    # JAX compiles anew for every shape, a second each: one set of options there.
+    report = run(get(name), select="bilinear/half_pixel" if name == "jax" else None)
     assert report.passed, str(report)
 
 
