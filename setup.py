@@ -1,18 +1,32 @@
-"""Build of the compiled kernels; everything else is declared in pyproject.toml."""
+"""Build of the compiled kernels; everything else is declared in pyproject.toml.
+
+The one kernel file is compiled for any processor, and on x86-64 once more for AVX2; which one runs is chosen at import.
+"""
 
 import sys
+import sysconfig
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 
+MSVC = sys.platform == "win32"
 # No contraction and no fast-math: the bits of a result must not depend on the compiler's choice of instructions.
-FLAGS = ["/O2", "/fp:precise"] if sys.platform == "win32" else ["-O3", "-ffp-contract=off", "-fno-math-errno"]
+FLAGS = ["/O2", "/fp:precise"] if MSVC else ["-O3", "-ffp-contract=off", "-fno-math-errno"]
 
-kernels = Extension(
-    "burnpy.backends._kernels",
-    ["burnpy/backends/_kernels.pyx"],
-    extra_compile_args=FLAGS,
-    depends=["burnpy/backends/_loops.h"],
-)
 
-setup(ext_modules=cythonize([kernels], language_level=3))
+def kernels(name: str, *flags: str, optional: bool = False) -> Extension:
+    """Return one build of the kernels."""
+    return Extension(
+        f"burnpy.backends.{name}",
+        [f"burnpy/backends/{name}.pyx"],
+        extra_compile_args=[*FLAGS, *flags],
+        depends=["burnpy/backends/_kernels.pyx", "burnpy/backends/_loops.h"],
+        optional=optional,
+    )
+
+
+extensions = [kernels("_kernels")]
+if sysconfig.get_platform().endswith(("x86_64", "amd64")):
+    extensions.append(kernels("_kernels_avx2", "/arch:AVX2" if MSVC else "-mavx2", optional=True))
+
+setup(ext_modules=cythonize(extensions, language_level=3))

@@ -5,6 +5,7 @@ anyone's array library can implement, and `burnpy.backends` finds implementation
 """
 
 from burnpy import backends
+from burnpy.backends._threads import get_num_threads, set_num_threads
 from burnpy.errors import (
     BackendLoadError,
     BackendNotFoundError,
@@ -36,6 +37,8 @@ __all__ = [
     "UnsupportedError",
     "__version__",
     "backends",
+    "get_num_threads",
     "interpolate",
     "interpolate_backward",
+    "set_num_threads",
 ]

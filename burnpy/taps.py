@@ -53,8 +53,8 @@ class Taps:
            [0.75, 0.25],
            [0.25, 0.75],
            [0.  , 1.  ]])
-    >>> taps.transpose().first
-    array([0, 1])
+    >>> taps.transpose().to_dense().shape
+    (2, 4)
     """
 
     n: int

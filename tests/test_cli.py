@@ -440,14 +440,18 @@ def test_without_the_extra_one_line_says_how_to_get_it(missing):
         from burnpy.__main__ import main
         main()
     """
-    result = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, check=False)
+    result = subprocess.run(
+        [sys.executable, "-P", "-c", textwrap.dedent(script)], capture_output=True, text=True, check=False
+    )
     assert (result.returncode, result.stdout) == (2, "")
     assert result.stderr.count("\n") == 1
     assert 'pip install "burnpy[cli]"' in result.stderr
 
 
 def test_python_m_burnpy_is_the_command_line():
-    result = subprocess.run([sys.executable, "-m", "burnpy", "--version"], capture_output=True, text=True, check=False)
+    result = subprocess.run(
+        [sys.executable, "-P", "-m", "burnpy", "--version"], capture_output=True, text=True, check=False
+    )
     assert (result.returncode, result.stdout) == (0, f"burnpy {burnpy.__version__}\n")
 
 

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from burnpy.backends._kernels import MAX_AXES, Operator, Plan
+from burnpy.backends._dispatch import MAX_AXES, Operator, Plan
 from burnpy.backends._plan import BOX_BYTES, make_plan
 
 SINGLE, DOUBLE = np.float32, np.float64

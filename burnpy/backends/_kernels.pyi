@@ -3,6 +3,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+CPU_HAS_AVX2: bool
 MAX_AXES: int
 
 class Operator:
@@ -39,6 +40,8 @@ class Plan:
     def boxes(self) -> int: ...
     @property
     def scratch(self) -> int: ...
+    @property
+    def work(self) -> float: ...
     @property
     def itemsize(self) -> int: ...
     def __init__(

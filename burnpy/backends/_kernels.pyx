@@ -3,7 +3,7 @@
 
 Along one axis the array is a view (outer, n, inner). Where inner elements are contiguous the kernel weighs whole rows
 (`_rows`); where they are few, as along the last axis, it transposes a block of outer rows so that they become contiguous,
-and weighs those (`_columns`); runs of a single weight 1 are copied (`_copies`). Several axes are done box by box of the
+and weighs those (`_columns`); runs of a single weight 1, or of none, are copied (`_copies`). Several axes are done box by box of the
 output, so that what stands between two axes stays in cache (`_box`). Every output is the sum of its products from left to
 right, whichever way it is reached, so that bits depend on neither path, box, thread nor instruction set.
 """
@@ -16,12 +16,19 @@ import numpy as np
 cdef extern from "_loops.h" nogil:
     void burnpy_transpose_f32(const float *x, Py_ssize_t sx, float *y, Py_ssize_t sy, Py_ssize_t rows, Py_ssize_t columns)
     void burnpy_transpose_f64(const double *x, Py_ssize_t sx, double *y, Py_ssize_t sy, Py_ssize_t rows, Py_ssize_t columns)
-    void burnpy_row_f32(float *y, const float *x, Py_ssize_t sx, const float *w, Py_ssize_t count, Py_ssize_t inner)
-    void burnpy_row_f64(double *y, const double *x, Py_ssize_t sx, const double *w, Py_ssize_t count, Py_ssize_t inner)
-    void burnpy_runs_f32(const float *x, float *y, Py_ssize_t step, const Py_ssize_t *first, const float *w, Py_ssize_t taps,
-                         Py_ssize_t runs)
-    void burnpy_runs_f64(const double *x, double *y, Py_ssize_t step, const Py_ssize_t *first, const double *w,
+    void burnpy_row_f32(float *y, const float *x, Py_ssize_t sx, const float *w, Py_ssize_t count,
+                        Py_ssize_t inner)
+    void burnpy_row_f64(double *y, const double *x, Py_ssize_t sx, const double *w, Py_ssize_t count,
+                        Py_ssize_t inner)
+    void burnpy_runs_f32(const float *x, Py_ssize_t sx, float *y, Py_ssize_t sy, const Py_ssize_t *first, const float *w,
                          Py_ssize_t taps, Py_ssize_t runs)
+    void burnpy_runs_f64(const double *x, Py_ssize_t sx, double *y, Py_ssize_t sy, const Py_ssize_t *first,
+                         const double *w, Py_ssize_t taps, Py_ssize_t runs)
+    void burnpy_singles_f32(const float *x, Py_ssize_t sx, float *y, Py_ssize_t sy, const Py_ssize_t *first,
+                            const float *w, Py_ssize_t taps, Py_ssize_t runs)
+    void burnpy_singles_f64(const double *x, Py_ssize_t sx, double *y, Py_ssize_t sy, const Py_ssize_t *first,
+                            const double *w, Py_ssize_t taps, Py_ssize_t runs)
+    bint burnpy_has_avx2()
     void burnpy_stream(void *y, const void *x, size_t size)
     void burnpy_stream_end()
 
@@ -34,10 +41,11 @@ cdef enum:
     VECTOR = 64  # bytes: what the innermost loops do at a time, a whole number of registers everywhere
     BLOCK = 16384  # bytes of transposed rows at a time: three blocks fit the first-level cache
     PAGE = 4096  # bytes; rows this far apart, or a multiple, compete for the same few lines of the cache
-    LARGE = 1 << 23  # bytes of output that no cache will keep until they are read
+    LARGE = 1 << 21  # bytes of output that no cache will keep until they are read
     FEW = 3  # fewer rows than this do not pay for transposing them
 
 MAX_AXES = DIMS
+CPU_HAS_AVX2 = burnpy_has_avx2()
 
 
 cdef struct Axis:
@@ -77,7 +85,7 @@ cdef class Operator:
     cdef readonly Py_ssize_t itemsize
     cdef readonly Py_ssize_t widest  # the longest run
     cdef readonly double mean  # the mean run
-    cdef readonly bint copies  # every run is a single weight of 1
+    cdef readonly bint copies  # every run is a single weight of 1, or empty
     cdef const Py_ssize_t[::1] first
     cdef const Py_ssize_t[::1] offset
     cdef const Py_ssize_t[::1] taps
@@ -95,18 +103,18 @@ cdef class Operator:
             self.weights32 = weights
         else:
             self.weights64 = weights
-        self.taps = _unbroken(offset, weights)
-        self.alike = _next_unlike(self.taps)
-        self.copies = offset[m] == m and bool((weights == 1).all())
+        self.copies = bool((weights == 1).all())
         self.widest = 0
         cdef Py_ssize_t o, stop, last_first = 0, last_stop = 0
         for o in range(m):
             stop = first[o] + offset[o + 1] - offset[o]
             if first[o] < last_first or stop < last_stop or stop < first[o] or stop > n:
                 raise ValueError(f"the run of output {o} leaves the {n} inputs, or starts or ends before its predecessor")
-            self.copies = self.copies and stop == first[o] + 1
+            self.copies = self.copies and stop <= first[o] + 1
             self.widest = max(self.widest, stop - first[o])
             last_first, last_stop = first[o], stop
+        self.taps = _unbroken(offset, weights)
+        self.alike = _next_unlike(self.taps)
 
     def span(self, Py_ssize_t size):
         """Return over how many inputs any block of ``size`` outputs reaches at most, blocks starting at multiples of it."""
@@ -163,6 +171,7 @@ cdef class Plan:
     cdef readonly Py_ssize_t boxes  # how many cover the output
     cdef readonly Py_ssize_t scratch  # elements that stand between two operators
     cdef readonly Py_ssize_t itemsize
+    cdef readonly double work  # multiply-adds of all operators together, counting nothing twice
     cdef Axis[DIMS] axes
     cdef Py_ssize_t[DIMS] n, m, extent
     cdef int[DIMS] passes
@@ -196,13 +205,14 @@ cdef class Plan:
         for d in range(self.steps):
             self.passes[d] = order[d]
         self.scratch = self._largest_between()
-        self.large = self._output_size() * self.itemsize >= LARGE
-
-    def _output_size(self):
-        size = 1
+        cdef double size = 1
         for d in range(DIMS):
-            size *= self.m[d]
-        return size
+            size *= self.n[d]
+        self.work = 0
+        for axis in order:
+            size = size / self.n[axis] * self.m[axis]
+            self.work += size * operators[axis].mean
+        self.large = size * self.itemsize >= LARGE
 
     def _largest_between(self):
         """Return the largest number of elements that stands between two operators, for any box."""
@@ -250,7 +260,6 @@ cdef class Plan:
             raise MemoryError(f"cannot allocate {size} bytes of scratch space")
         cdef real *scratch = <real *>(<size_t>memory + VECTOR - <size_t>memory % VECTOR)
         with nogil:
-            memset(scratch, 0, blocks * item)
             for b in range(start, stop):
                 _box(self, x, sx, y, sy, b, scratch, scratch + blocks, between)
             burnpy_stream_end()
@@ -352,6 +361,9 @@ cdef void _apply(const real *x, const Py_ssize_t *sx, real *y, const Py_ssize_t 
             elif transpose and line.count - lane >= FEW:
                 rest = min(vector, line.count - lane)
                 _columns(px, sx[axis], line.sx, py, sy[axis], line.sy, op, j0, j1, base, inner, rest, large, blocks)
+            elif inner == 1:
+                _signal(px, sx[axis], py, sy[axis], op, j0, j1, base)
+                rest = 1
             elif large and inner >= vector:
                 _rows_aside(px, sx[axis], py, sy[axis], op, j0, j1, base, inner, blocks)
                 rest = 1
@@ -365,18 +377,25 @@ cdef void _apply(const real *x, const Py_ssize_t *sx, real *y, const Py_ssize_t 
 
 cdef void _copies(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, const Axis *op,
                   Py_ssize_t j0, Py_ssize_t j1, Py_ssize_t base, Py_ssize_t inner, bint large) noexcept nogil:
-    """`_rows` where every run is one weight of 1. Inner elements are contiguous in both."""
+    """`_rows` where every run is one weight of 1, or empty. Inner elements are contiguous in both."""
     cdef Py_ssize_t j
     cdef const Py_ssize_t *first = op.first
-    if inner == 1:
+    x -= base * sx
+    y -= j0 * sy
+    if inner == 1 and op.taps[j0] and op.alike[j0] >= j1:
         for j in range(j0, j1):
-            y[(j - j0) * sy] = x[(first[j] - base) * sx]
-    elif large:
+            y[j * sy] = x[first[j] * sx]
+    elif inner == 1:
         for j in range(j0, j1):
-            burnpy_stream(y + (j - j0) * sy, x + (first[j] - base) * sx, inner * sizeof(real))
+            y[j * sy] = x[first[j] * sx] if op.taps[j] else 0
     else:
         for j in range(j0, j1):
-            memcpy(y + (j - j0) * sy, x + (first[j] - base) * sx, inner * sizeof(real))
+            if op.taps[j] == 0:
+                memset(y + j * sy, 0, inner * sizeof(real))
+            elif large:
+                burnpy_stream(y + j * sy, x + first[j] * sx, inner * sizeof(real))
+            else:
+                memcpy(y + j * sy, x + first[j] * sx, inner * sizeof(real))
 
 
 cdef void _columns(const real *x, Py_ssize_t sx, Py_ssize_t lane_x, real *y, Py_ssize_t sy, Py_ssize_t lane_y,
@@ -393,6 +412,8 @@ cdef void _columns(const real *x, Py_ssize_t sx, Py_ssize_t lane_x, real *y, Py_
         i0, stop = op.first[j], min(j + most, j1)
         while _end(op, stop - 1) - i0 > most:
             stop = j + (stop - j) // 2
+        if lanes < vector:  # what the other lanes hold is never read, but should not be slow to compute with
+            memset(across, 0, (_end(op, stop - 1) - i0) * wide * sizeof(real))
         _across(x + (i0 - base) * sx, sx, lane_x, across, _end(op, stop - 1) - i0, inner, lanes)
         _lanes(across, result, op, j, stop, inner)
         if aside:
@@ -495,10 +516,29 @@ cdef void _lanes(const real *x, real *y, const Axis *op, Py_ssize_t j0, Py_ssize
         if op.taps[j] == 0:
             _rows(x, step, y, step, op, j, stop, op.first[j0], step)
         else:
-            for c in range(0, inner):
+            for c in range(inner):
                 if real is float:
-                    burnpy_runs_f32(start + c * vector, y + c * vector, step, op.first + j, w, op.taps[j], stop - j)
+                    burnpy_runs_f32(start + c * vector, step, y + c * vector, step, op.first + j, w, op.taps[j], stop - j)
                 else:
-                    burnpy_runs_f64(start + c * vector, y + c * vector, step, op.first + j, w, op.taps[j], stop - j)
+                    burnpy_runs_f64(start + c * vector, step, y + c * vector, step, op.first + j, w, op.taps[j], stop - j)
         y += (stop - j) * step
+        j = stop
+
+
+cdef void _signal(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, const Axis *op, Py_ssize_t j0, Py_ssize_t j1,
+                  Py_ssize_t base) noexcept nogil:
+    """`_rows` of a single element: runs of like length in tight loops."""
+    cdef Py_ssize_t j = j0, stop
+    cdef const real *w
+    cdef const real *start = x - base * sx
+    while j < j1:
+        stop = min(op.alike[j], j1)
+        w = <const real *>op.weights + op.offset[j]
+        if op.taps[j] == 0:
+            _rows(x, sx, y, sy, op, j, stop, base, 1)
+        elif real is float:
+            burnpy_singles_f32(start, sx, y, sy, op.first + j, w, op.taps[j], stop - j)
+        else:
+            burnpy_singles_f64(start, sx, y, sy, op.first + j, w, op.taps[j], stop - j)
+        y += (stop - j) * sy
         j = stop

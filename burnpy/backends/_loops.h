@@ -1,6 +1,6 @@
 /* What Cython has no words for: registers.
  *
- * The innermost loop of the kernels, on vectors held in registers (BURNPY_WEIGH).
+ * The innermost loops of the kernels, on vectors held in registers (BURNPY_WEIGH, BURNPY_ROW, BURNPY_RUNS).
  *
  * Transposes of small matrices in registers, y[c * sy + r] = x[r * sx + c]: the kernels vectorise over rows that lie apart by
  * transposing a block of them. Every variant moves the same elements as the plain loops of BURNPY_TRANSPOSE, which also do
@@ -13,6 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#if defined(_MSC_VER)
+#include <intrin.h>
+#endif
 
 #if defined(__AVX__)
 #include <immintrin.h>
@@ -203,27 +206,50 @@ BURNPY_WEIGH(burnpy_weigh_one_f64, double, double)
 BURNPY_ROW(burnpy_row_f32, float, burnpy_vector_f32, burnpy_weigh_f32, burnpy_weigh_one_f32)
 BURNPY_ROW(burnpy_row_f64, double, burnpy_vector_f64, burnpy_weigh_f64, burnpy_weigh_one_f64)
 
-/* Sixty-four bytes of each of several runs of `taps` weights, none of them 0; the usual numbers of taps are unrolled. */
-#define BURNPY_RUNS(name, real, vector, weigh)                                                                         \
-    BURNPY_INLINE void name##_of(const real *x, real *y, ptrdiff_t step, const ptrdiff_t *first, const real *w,         \
-                                 ptrdiff_t taps, ptrdiff_t runs) {                                                     \
-        for (ptrdiff_t j = 0; j < runs; j++, y += step, w += taps)                                                     \
-            weigh(y, x + first[j] * step, step, w, taps, 0, 64 / sizeof(vector));                                      \
+/* Several runs of `taps` weights, none of them 0: of each the few elements that `weigh` does with `vectors`. The usual
+ * numbers of taps are unrolled. */
+#define BURNPY_RUNS(name, real, weigh, vectors)                                                                        \
+    BURNPY_INLINE void name##_of(const real *x, ptrdiff_t sx, real *y, ptrdiff_t sy, const ptrdiff_t *first,            \
+                                 const real *w, ptrdiff_t taps, ptrdiff_t runs) {                                      \
+        for (ptrdiff_t j = 0; j < runs; j++, y += sy, w += taps)                                                       \
+            weigh(y, x + first[j] * sx, sx, w, taps, 0, vectors);                                                      \
     }                                                                                                                  \
-    static void name(const real *x, real *y, ptrdiff_t step, const ptrdiff_t *first, const real *w, ptrdiff_t taps,     \
-                     ptrdiff_t runs) {                                                                                 \
+    static void name(const real *x, ptrdiff_t sx, real *y, ptrdiff_t sy, const ptrdiff_t *first, const real *w,         \
+                     ptrdiff_t taps, ptrdiff_t runs) {                                                                 \
         switch (taps) {                                                                                                \
-        case 2: name##_of(x, y, step, first, w, 2, runs); break;                                                       \
-        case 3: name##_of(x, y, step, first, w, 3, runs); break;                                                       \
-        case 4: name##_of(x, y, step, first, w, 4, runs); break;                                                       \
-        case 5: name##_of(x, y, step, first, w, 5, runs); break;                                                       \
-        case 6: name##_of(x, y, step, first, w, 6, runs); break;                                                       \
-        case 8: name##_of(x, y, step, first, w, 8, runs); break;                                                       \
-        default: name##_of(x, y, step, first, w, taps, runs);                                                          \
+        case 2: name##_of(x, sx, y, sy, first, w, 2, runs); break;                                                     \
+        case 3: name##_of(x, sx, y, sy, first, w, 3, runs); break;                                                     \
+        case 4: name##_of(x, sx, y, sy, first, w, 4, runs); break;                                                     \
+        case 5: name##_of(x, sx, y, sy, first, w, 5, runs); break;                                                     \
+        case 6: name##_of(x, sx, y, sy, first, w, 6, runs); break;                                                     \
+        case 8: name##_of(x, sx, y, sy, first, w, 8, runs); break;                                                     \
+        default: name##_of(x, sx, y, sy, first, w, taps, runs);                                                        \
         }                                                                                                              \
     }
 
-BURNPY_RUNS(burnpy_runs_f32, float, burnpy_vector_f32, burnpy_weigh_f32)
-BURNPY_RUNS(burnpy_runs_f64, double, burnpy_vector_f64, burnpy_weigh_f64)
+BURNPY_RUNS(burnpy_runs_f32, float, burnpy_weigh_f32, 64 / sizeof(burnpy_vector_f32))
+BURNPY_RUNS(burnpy_runs_f64, double, burnpy_weigh_f64, 64 / sizeof(burnpy_vector_f64))
+BURNPY_RUNS(burnpy_singles_f32, float, burnpy_weigh_one_f32, 1)
+BURNPY_RUNS(burnpy_singles_f64, double, burnpy_weigh_one_f64, 1)
+
+/* Whether this processor and its operating system run the build for AVX2. */
+static inline int burnpy_has_avx2(void) {
+#if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx2") != 0;
+#elif defined(_M_X64)
+    int leaf[4];
+    __cpuid(leaf, 0);
+    if (leaf[0] < 7)
+        return 0;
+    __cpuid(leaf, 1);
+    if (!(leaf[2] & (1 << 27)) || (_xgetbv(0) & 6) != 6) /* the system saves the wide registers */
+        return 0;
+    __cpuidex(leaf, 7, 0);
+    return (leaf[1] & (1 << 5)) != 0;
+#else
+    return 0;
+#endif
+}
 
 #endif

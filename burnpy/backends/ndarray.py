@@ -6,13 +6,15 @@ taken in the order of their strides, and the result has the same order.
 
 import functools
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from burnpy.backends._kernels import MAX_AXES, Operator, Plan
+from burnpy.backends._dispatch import MAX_AXES, Operator, Plan
 from burnpy.backends._plan import make_plan
+from burnpy.backends._threads import get_num_threads, run_parts
 from burnpy.errors import DTypeError
 from burnpy.options import InterpolateOptions
 from burnpy.protocol import check_grad_shape, check_image_shape, checked_sizes
@@ -27,6 +29,9 @@ COMPUTE_TYPES: dict[type[np.generic], type[np.float32] | type[np.float64]] = {
     np.float32: np.float32,
     np.float64: np.float64,
 }
+
+WORK_FOR_THREADS = 200_000
+"""Multiply-adds below which starting threads costs more than it saves."""
 
 
 class NdarrayBackend:
@@ -66,8 +71,7 @@ def resample(
 ) -> NDArray[FloatT]:
     """Resize the last ``spatial_axes`` axes of ``x``, ``(N, C, *spatial)``, to ``output_size``."""
     _require_array("x", x)
-    sizes = checked_sizes(output_size, spatial_axes)
-    return _apply(x, check_image_shape(x.shape, sizes, spatial_axes), options, backward=False)
+    return _apply(x, _job(x.shape, options, False, spatial_axes, *_unpacked(output_size, spatial_axes)))
 
 
 def resample_backward(
@@ -79,13 +83,15 @@ def resample_backward(
 ) -> NDArray[FloatT]:
     """Apply the adjoint of `resample` for ``x`` of ``shape`` to ``grad``."""
     _require_array("grad", grad)
-    sizes = checked_sizes(output_size, spatial_axes)
-    check_image_shape(shape, sizes, spatial_axes)
-    check_grad_shape(shape, grad.shape, sizes)
-    return _apply(grad, tuple(shape), options, backward=True)
+    job = _job(tuple(shape), options, True, spatial_axes, *_unpacked(output_size, spatial_axes))
+    if grad.shape != job.source:
+        check_grad_shape(shape, grad.shape, job.source[2:])
+    return _apply(grad, job)
 
 
 def _require_array(name: str, array: object) -> None:
+    if type(array) is np.ndarray and array.dtype.type in COMPUTE_TYPES:
+        return
     if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray):
         raise DTypeError(
             f"{name} must be a numpy.ndarray; got {type(array).__name__}: convert it with numpy.asarray, or use the "
@@ -96,28 +102,68 @@ def _require_array(name: str, array: object) -> None:
         raise DTypeError(f"{name} must have one of the dtypes {allowed}; got {array.dtype}: convert it with astype")
 
 
-def _apply(x: NDArray[FloatT], shape: tuple[int, ...], options: InterpolateOptions, backward: bool) -> NDArray[FloatT]:
-    """Apply the operators that turn the shape of ``x`` into ``shape``, or their transposes."""
-    dtype = x.dtype.newbyteorder("=")
-    if x.shape == shape:
+def _unpacked(output_size: Sequence[int], spatial_axes: int) -> tuple[int, ...]:
+    """Return the sizes as they are if they can be looked up, else checked: a look-up tells 2 from 2.0 and True."""
+    if type(output_size) is tuple and all(type(size) is int for size in output_size):
+        return output_size
+    return checked_sizes(output_size, spatial_axes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """What is the same for all arrays of one shape: the shapes on both sides and the options, checked."""
+
+    source: tuple[int, ...]
+    target: tuple[int, ...]
+    options: InterpolateOptions
+    backward: bool
+
+
+@functools.lru_cache(maxsize=512)
+def _job(shape: tuple[int, ...], options: InterpolateOptions, backward: bool, spatial_axes: int, *output_size: int) -> _Job:
+    sizes = checked_sizes(output_size, spatial_axes)
+    result = check_image_shape(shape, sizes, spatial_axes)
+    return _Job(result, shape, options, True) if backward else _Job(shape, result, options, False)
+
+
+def _apply(x: NDArray[FloatT], job: _Job) -> NDArray[FloatT]:
+    """Apply the operators that turn the source shape of the job into its target, or their transposes."""
+    dtype = x.dtype
+    if not dtype.isnative:
+        dtype = dtype.newbyteorder("=")
+    if job.source == job.target:
         return np.array(x, dtype=dtype, order="K", subok=False)
-    if 0 in shape:
-        return np.empty(shape, dtype)
     compute = COMPUTE_TYPES[dtype.type]
-    source: NDArray[np.floating[Any]] = np.asarray(x)
-    if not _is_readable(source, compute):
+    if x.dtype == compute and x.flags.c_contiguous and x.flags.aligned:
+        result = np.empty(job.target, dtype)
+        if result.size:
+            _run(_plan(job, None, dtype.itemsize), x, result)
+        return result
+    return _apply_strided(x, job, dtype)
+
+
+def _apply_strided(x: NDArray[Any], job: _Job, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Apply the operators to an array of any layout, in the order of its memory; convert what cannot be read in place."""
+    compute = COMPUTE_TYPES[dtype.type]
+    source = np.asarray(x)
+    if source.dtype != compute or not source.flags.aligned or any(stride % source.itemsize for stride in source.strides):
         source = source.astype(compute)
     order = _memory_order(source)
-    result = np.empty([shape[axis] for axis in order], compute)
-    plan = _plan(x.shape, shape, order, options, backward, result.itemsize)
-    lead = (None,) * (MAX_AXES - x.ndim)
-    plan.run(source.transpose(order)[lead], result[lead], 0, plan.boxes)
+    result = np.empty([job.target[axis] for axis in order], compute)
+    if result.size:
+        _run(_plan(job, order, result.itemsize), source.transpose(order), result)
     return result.transpose(np.argsort(order)).astype(dtype, copy=False)
 
 
-def _is_readable(x: NDArray[Any], compute: type[np.floating[Any]]) -> bool:
-    """Tell whether the kernels can read ``x`` where it lies."""
-    return x.dtype == compute and x.flags.aligned and all(stride % x.itemsize == 0 for stride in x.strides)
+def _run(plan: Plan, x: NDArray[Any], result: NDArray[Any]) -> None:
+    """Fill ``result``, on several threads if there is enough to do."""
+    lead = (None,) * (MAX_AXES - x.ndim)
+    source, target = x[lead], result[lead]
+    threads = get_num_threads()
+    if threads == 1 or plan.work < WORK_FOR_THREADS:
+        plan.run(source, target, 0, plan.boxes)
+    else:
+        run_parts(lambda start, stop: plan.run(source, target, start, stop), plan.boxes, threads)
 
 
 def _memory_order(x: NDArray[Any]) -> tuple[int, ...]:
@@ -129,21 +175,15 @@ def _memory_order(x: NDArray[Any]) -> tuple[int, ...]:
 
 
 @functools.lru_cache(maxsize=128)
-def _plan(
-    n: tuple[int, ...],
-    m: tuple[int, ...],
-    memory_order: tuple[int, ...],
-    options: InterpolateOptions,
-    backward: bool,
-    itemsize: int,
-) -> Plan:
+def _plan(job: _Job, memory_order: tuple[int, ...] | None, itemsize: int) -> Plan:
     operators = [
-        None if before == after else _operator(before, after, options, backward, itemsize)
-        for before, after in zip(n, m, strict=True)
+        None if before == after else _operator(before, after, job.options, job.backward, itemsize)
+        for before, after in zip(job.source, job.target, strict=True)
     ]
-    return make_plan(n, operators, memory_order)
+    return make_plan(job.source, operators, memory_order or range(len(operators)))
 
 
+@functools.lru_cache(maxsize=128)
 def _operator(n: int, m: int, options: InterpolateOptions, backward: bool, itemsize: int) -> Operator:
     taps = build_taps(m, n, options).transpose() if backward else build_taps(n, m, options)
     weights = taps.weights.astype(np.float32) if itemsize == 4 else taps.weights

@@ -41,11 +41,10 @@ class ReferenceBackend:
         """Resize the last two axes of ``x``, ``(N, C, H, W)``; see `burnpy.Backend.interpolate`."""
         _require_array("x", x)
         sizes = checked_sizes(output_size)
-        shape = check_image_shape(x.shape, sizes)
-        if 0 in shape:
-            return np.empty(shape, x.dtype.newbyteorder("="))
-        matrices = [axis_matrix(n, m, options) for n, m in zip(x.shape[2:], sizes, strict=True)]
-        return _applied(x, matrices)
+        result = np.empty(check_image_shape(x.shape, sizes), x.dtype.newbyteorder("="))
+        if result.size:
+            result[...] = _applied(x, [axis_matrix(n, m, options) for n, m in zip(x.shape[2:], sizes, strict=True)])
+        return result
 
     def interpolate_backward(
         self, x: NDArray[FloatT], grad: NDArray[FloatT], output_size: tuple[int, int], options: InterpolateOptions
@@ -58,10 +57,10 @@ class ReferenceBackend:
         sizes = checked_sizes(output_size)
         check_image_shape(x.shape, sizes)
         check_grad_shape(x.shape, grad.shape, sizes)
-        if grad.size == 0:
-            return np.empty(x.shape, x.dtype.newbyteorder("="))
-        matrices = [axis_matrix(n, m, options).T for n, m in zip(x.shape[2:], sizes, strict=True)]
-        return _applied(grad, matrices)
+        result = np.empty(x.shape, x.dtype.newbyteorder("="))
+        if result.size:
+            result[...] = _applied(grad, [axis_matrix(n, m, options).T for n, m in zip(x.shape[2:], sizes, strict=True)])
+        return result
 
 
 @functools.lru_cache(maxsize=64)
@@ -179,14 +178,14 @@ def _sinc(d: Fraction) -> float:
     return (-sine if whole % 2 else sine) / (math.pi * float(d))
 
 
-def _applied(x: NDArray[FloatT], matrices: list[NDArray[np.float64]]) -> NDArray[FloatT]:
+def _applied(x: NDArray[FloatT], matrices: list[NDArray[np.float64]]) -> NDArray[Any]:
     """Apply one matrix along each of the last two axes, in float64; a matrix that is square is the identity."""
     y: NDArray[Any] = x
     for axis, matrix in zip((2, 3), matrices, strict=True):
         if matrix.shape[0] != matrix.shape[1]:
             rows = np.moveaxis(y, axis, 0).astype(np.float64)
             y = np.moveaxis(np.stack([_weighed(rows, weights) for weights in matrix]), 0, axis)
-    return np.array(y, dtype=x.dtype.newbyteorder("="), order="C", subok=False)
+    return y
 
 
 def _weighed(rows: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,0 +1,1 @@
+"""Measurements of burnpy beside others that do the same job: ``python -m benchmarks``."""

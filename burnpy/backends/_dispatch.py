@@ -1,0 +1,33 @@
+"""The build of the kernels that this processor runs best: the same source, the same bits.
+
+The environment variable ``BURNPY_KERNELS`` forces one, "baseline" or "avx2".
+"""
+
+import os
+
+from burnpy.backends import _kernels
+from burnpy.errors import OptionError
+
+__all__ = ["BUILD", "MAX_AXES", "Operator", "Plan"]
+
+
+def _chosen() -> str:
+    asked = os.environ.get("BURNPY_KERNELS")
+    if asked not in (None, "", "baseline", "avx2"):
+        raise OptionError(f"BURNPY_KERNELS must be 'baseline' or 'avx2'; got {asked!r}")
+    if asked == "baseline" or not _kernels.CPU_HAS_AVX2:
+        if asked == "avx2":
+            raise OptionError("BURNPY_KERNELS is 'avx2', which this processor lacks; unset it or set it to 'baseline'")
+        return "baseline"
+    return "avx2"
+
+
+BUILD = _chosen()
+"""Which build runs."""
+if BUILD == "avx2":
+    try:
+        from burnpy.backends._kernels_avx2 import MAX_AXES, Operator, Plan
+    except ImportError:  # the compiler had no such option when burnpy was built
+        BUILD = "baseline"
+if BUILD == "baseline":
+    from burnpy.backends._kernels import MAX_AXES, Operator, Plan

@@ -1,0 +1,4 @@
+from burnpy.backends._kernels import CPU_HAS_AVX2 as CPU_HAS_AVX2
+from burnpy.backends._kernels import MAX_AXES as MAX_AXES
+from burnpy.backends._kernels import Operator as Operator
+from burnpy.backends._kernels import Plan as Plan

@@ -1,0 +1,85 @@
+"""The rooms of the house: which file may import which, and what an import costs."""
+
+import ast
+import doctest
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "burnpy"
+LAYERS = {
+    "burnpy.errors": set(),
+    "burnpy.options": {"burnpy.errors"},
+    "burnpy.protocol": {"burnpy.errors", "burnpy.options"},
+    "burnpy.taps": {"burnpy.errors", "burnpy.options"},
+    "burnpy.backends._plan": {"burnpy.backends._dispatch"},
+    "burnpy.backends.reference": {"burnpy.errors", "burnpy.options", "burnpy.protocol"},
+    "burnpy.backends.registry": {"burnpy.errors", "burnpy.options", "burnpy.protocol", "burnpy.backends.*"},
+}
+"""What a module may import of burnpy; a later room may also import all rooms before it."""
+ROOMS = ["burnpy.errors", "burnpy.options", "burnpy.protocol", "burnpy.taps", "burnpy.backends", "burnpy.functional",
+         "burnpy.modules", "burnpy.conformance", "burnpy.cli", "burnpy.__main__"]  # fmt: skip
+
+
+def modules():
+    for path in sorted(PACKAGE.rglob("*.py")):
+        name = ".".join(("burnpy", *path.relative_to(PACKAGE).with_suffix("").parts))
+        yield name.removesuffix(".__init__"), path
+
+
+def imports(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path.name} has a relative import"
+            yield from ([f"burnpy.{alias.name}" for alias in node.names] if node.module == "burnpy" else [node.module])
+
+
+def room(name):
+    return next((index for index, start in enumerate(ROOMS) if name == start or name.startswith(start + ".")), None)
+
+
+@pytest.mark.parametrize(
+    ("name", "path"), [m for m in modules() if m[0] != "burnpy"], ids=lambda v: v if isinstance(v, str) else ""
+)
+def test_a_room_imports_only_from_rooms_before_it(name, path):
+    for imported in imports(path):
+        if not imported.startswith("burnpy."):
+            continue
+        if name in LAYERS:
+            allowed = LAYERS[name]
+            assert imported in allowed or any(imported.startswith(a[:-1]) for a in allowed if a.endswith("*")), imported
+        elif room(imported) is not None:
+            assert room(imported) <= room(name), f"{name} imports {imported}"
+
+
+def test_the_oracle_shares_nothing_with_what_it_judges():
+    found = set(imports(PACKAGE / "backends" / "reference.py"))
+    assert not {name for name in found if "taps" in name or "kernels" in name}
+
+
+def test_the_kernels_import_nothing_of_burnpy():
+    assert "burnpy" not in "".join(
+        line for line in (PACKAGE / "backends" / "_kernels.pyx").read_text().splitlines() if "import" in line
+    )
+
+
+def test_importing_burnpy_imports_no_extra():
+    code = "import burnpy, sys; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    loaded = set(
+        subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    )
+    assert "burnpy" in loaded
+    assert not loaded & {"PIL", "typer", "click", "rich", "torch", "jax", "scipy", "pytest", "hypothesis", "mpmath"}
+
+
+@pytest.mark.parametrize("name", [name for name, _ in modules() if not name.startswith(("burnpy.cli", "burnpy.__main__"))])
+def test_the_examples_in_docstrings_hold(name):
+    module = importlib.import_module(name)
+    result = doctest.testmod(module, extraglobs={"np": np}, optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert result.failed == 0
