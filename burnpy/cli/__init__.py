@@ -10,8 +10,10 @@ import typer.core
 
 from burnpy import BurnpyError, __version__
 from burnpy.cli.backends import backends
+from burnpy.cli.conformance import conformance
 from burnpy.cli.demo import demo
 from burnpy.cli.resize import resize
+from burnpy.cli.vectors import vectors_app
 
 __all__ = ["app"]
 
@@ -37,8 +39,9 @@ def _in_one_line(error: Exception) -> str:
 
 
 app = typer.Typer(cls=_OneLineErrors, no_args_is_help=True, add_completion=False)
-for _command in (resize, backends, demo):
+for _command in (resize, backends, demo, conformance):
     app.command()(_command)
+app.add_typer(vectors_app, name="vectors")
 
 
 def _print_version(wanted: bool) -> None:
