@@ -9,6 +9,8 @@ __all__ = [
     "BackendNotFoundError",
     "BurnpyError",
     "DTypeError",
+    "DuplicateBackendError",
+    "InvalidBackendError",
     "OptionError",
     "ShapeError",
     "UnsupportedError",
@@ -41,3 +43,11 @@ class BackendNotFoundError(BurnpyError, LookupError):
 
 class BackendLoadError(BurnpyError, ImportError):
     """A backend of that name is known, but it cannot be loaded; the cause is chained."""
+
+
+class DuplicateBackendError(BurnpyError, ValueError):
+    """The name of a backend is taken by another."""
+
+
+class InvalidBackendError(BurnpyError, TypeError):
+    """An object that should be a backend lacks something of the protocol."""

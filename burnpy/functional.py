@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from burnpy.backends import get
-from burnpy.backends.ndarray import NdarrayBackend, resample, resample_backward
+from burnpy.backends.ndarray import NdarrayBackend, require_pair, resample, resample_backward
 from burnpy.errors import DTypeError, OptionError, ShapeError, UnsupportedError
 from burnpy.options import InterpolateOptions, ModeLike
 from burnpy.protocol import ArrayT, Backend, checked_sizes
@@ -77,7 +77,8 @@ def interpolate(
     antialias : bool, default False
         Widen the filter when downsampling; needs ``align_corners=False``.
     backend : str or Backend, optional
-        Name of a registered backend, or a backend; "ndarray" by default. Others do two spatial axes only.
+        Name of a backend, or a backend; by default the one in use (`burnpy.backends.use`, `burnpy.backends.default`), which
+        is "ndarray" unless it was changed. Others do two spatial axes only.
 
     Returns
     -------
@@ -179,10 +180,8 @@ def interpolate_backward(
     shape = _checked_shape(x) if by_shape else _shape_of(x)
     sizes = output_size_of(shape[2:], size, scale_factor)
     if isinstance(chosen, NdarrayBackend):
-        if not by_shape and len(sizes) == 2:
-            return chosen.interpolate_backward(x, grad, _two(sizes, chosen), options)
-        if not by_shape and x.dtype != grad.dtype:
-            raise DTypeError(f"grad must have the dtype of x, {x.dtype}; got {grad.dtype}")
+        if not by_shape:
+            require_pair(x, grad)
         return resample_backward(shape, grad, sizes, options, len(sizes))
     if by_shape:
         raise DTypeError(f"backend {chosen.name!r} needs x itself, an array of its own type; got the shape {tuple(x)}")
@@ -219,9 +218,7 @@ def _checked_factors(scale_factor: Scale, axes: int) -> list[float]:
 
 
 def _backend(backend: str | Backend[Any] | None) -> Backend[Any]:
-    if backend is None:
-        return get()
-    return get(backend) if isinstance(backend, str) else backend
+    return get(backend) if backend is None or isinstance(backend, str) else backend
 
 
 def _shape_of(x: Any) -> tuple[int, ...]:

@@ -9,12 +9,21 @@ import math
 import operator
 import sys
 from collections.abc import Sequence
-from typing import Protocol, SupportsIndex, TypeVar, runtime_checkable
+from typing import Any, Protocol, SupportsIndex, TypeVar, runtime_checkable
 
-from burnpy.errors import ShapeError
-from burnpy.options import InterpolateOptions
+from burnpy.errors import ShapeError, UnsupportedError
+from burnpy.options import InterpolateMode, InterpolateOptions
 
-__all__ = ["ArrayT", "Backend", "check_grad_shape", "check_image_shape", "checked_sizes"]
+__all__ = [
+    "ArrayT",
+    "Backend",
+    "SupportsQuery",
+    "check_grad_shape",
+    "check_image_shape",
+    "check_supported",
+    "checked_sizes",
+    "supports",
+]
 
 ArrayT = TypeVar("ArrayT")
 """The array type that a backend takes and returns."""
@@ -99,6 +108,54 @@ class Backend(Protocol[ArrayT]):
             If the backend lacks the mode or option in this direction.
         """
         ...
+
+
+@runtime_checkable
+class SupportsQuery(Protocol):
+    """What a backend may add to say what it can; one that does not is taken to do everything."""
+
+    def supports(
+        self, mode: InterpolateMode, /, *, align_corners: bool, antialias: bool, backward: bool, dtype: str
+    ) -> bool:
+        """Tell whether the combination is supported; if not, asking for it raises `~burnpy.UnsupportedError`.
+
+        Parameters
+        ----------
+        mode : InterpolateMode
+        align_corners, antialias : bool
+        backward : bool
+            Whether `Backend.interpolate_backward` is meant rather than `Backend.interpolate`.
+        dtype : str
+            Name of an element type, such as "float32".
+        """
+        ...
+
+
+def supports(
+    backend: object, mode: InterpolateMode, *, align_corners: bool, antialias: bool, backward: bool, dtype: str
+) -> bool:
+    """Ask a backend what it supports; see `SupportsQuery`. One that cannot be asked supports everything."""
+    if not isinstance(backend, SupportsQuery):
+        return True
+    return backend.supports(mode, align_corners=align_corners, antialias=antialias, backward=backward, dtype=dtype)
+
+
+def check_supported(backend: Backend[Any], options: InterpolateOptions, *, backward: bool, dtype: str, why: str) -> None:
+    """Refuse what the backend's own ``supports`` denies, in words that say what is missing and who has it.
+
+    Raises
+    ------
+    UnsupportedError
+        Saying mode, direction, options and dtype, then ``why``.
+    """
+    switches = {"align_corners": options.align_corners, "antialias": options.antialias}
+    if not supports(backend, options.mode, **switches, backward=backward, dtype=dtype):
+        direction = "backward" if backward else "forward"
+        asked = ", ".join(f"{name}={value}" for name, value in switches.items())
+        raise UnsupportedError(
+            f"backend {backend.name!r} does not do mode {options.mode.value!r} {direction} with {asked} in {dtype}: {why}; "
+            "the backend 'ndarray' does every mode in both directions"
+        )
 
 
 def checked_sizes(output_size: Sequence[SupportsIndex], axes: int = 2) -> tuple[int, ...]:

@@ -383,22 +383,53 @@ def test_the_version_is_printed():
     assert (result.exit_code, result.stdout) == (0, f"burnpy {burnpy.__version__}\n")
 
 
-def test_backends_lists_every_name_with_its_type():
-    result = run("backends")
+def test_backends_lists_every_name_and_what_each_can_do():
+    result = CliRunner(env={"COLUMNS": "200"}).invoke(app, ["backends"])
     assert result.exit_code == 0
+    listed, matrix = result.stdout.split("mode ")
     for name in burnpy.backends.names():
-        assert name in result.stdout
-        assert type(burnpy.backends.get(name)).__name__ in result.stdout
+        assert name in listed
+    for mode in MODES:
+        assert matrix.count(f"\n {mode} ") == (1 if mode.startswith("nearest") else 3)
+    assert "f16 f32 f64" in matrix
 
 
-def test_a_backend_that_cannot_be_loaded_does_not_hide_the_others(monkeypatch):
-    def get(name):
-        raise burnpy.BackendLoadError("its library is missing")
+class OneWay:
+    """Only plain bilinear forward in float32, and backward in float64."""
 
-    monkeypatch.setattr(burnpy.backends, "get", get)
-    result = run("backends")
+    name = "one_way"
+
+    def supports(self, mode, *, align_corners, antialias, backward, dtype):
+        return mode == "bilinear" and align_corners and dtype == ("float64" if backward else "float32")
+
+    def interpolate(self, x, output_size, options): ...
+
+    def interpolate_backward(self, x, grad, output_size, options): ...
+
+
+def test_backends_shows_where_the_directions_differ():
+    burnpy.backends.register("one_way", OneWay)
+    try:
+        result = CliRunner(env={"COLUMNS": "200"}).invoke(app, ["backends"])
+    finally:
+        burnpy.backends.unregister("one_way")
+    assert result.stdout.count("forward f32, backward f64") == 1
+
+
+def test_a_backend_that_cannot_be_loaded_does_not_hide_the_others():
+    def broken():
+        print("a backend that chatters")
+        raise RuntimeError("its engine is cold")
+
+    burnpy.backends.register("broken", broken)
+    try:
+        result = CliRunner(env={"COLUMNS": "200"}).invoke(app, ["backends"])
+    finally:
+        burnpy.backends.unregister("broken")
     assert result.exit_code == 0
-    assert result.stdout.count("its library is missing") == len(burnpy.backends.names())
+    assert "its engine is cold" in result.stdout
+    assert "f16 f32 f64" in result.stdout
+    assert "chatters" not in result.stdout
 
 
 def test_demo_writes_a_picture_of_five_columns_and_says_ok(tmp_path):

@@ -46,6 +46,7 @@ class Limited(Wrapped):
 
 class Nothing(NdarrayBackend):
     name = "nothing"
+    supports = None  # it says nothing, and refuses when asked
 
     def interpolate(self, x, output_size, options):
         raise UnsupportedError("nothing")

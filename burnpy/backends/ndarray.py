@@ -16,11 +16,11 @@ from burnpy.backends._dispatch import MAX_AXES, Operator, Plan
 from burnpy.backends._plan import make_plan
 from burnpy.backends._threads import get_num_threads, run_parts
 from burnpy.errors import DTypeError
-from burnpy.options import InterpolateOptions
+from burnpy.options import InterpolateMode, InterpolateOptions
 from burnpy.protocol import check_grad_shape, check_image_shape, checked_sizes
 from burnpy.taps import build_taps
 
-__all__ = ["NdarrayBackend", "resample", "resample_backward"]
+__all__ = ["NdarrayBackend", "require_pair", "resample", "resample_backward"]
 
 FloatT = TypeVar("FloatT", bound=np.floating[Any])
 
@@ -51,6 +51,12 @@ class NdarrayBackend:
 
     name = "ndarray"
 
+    def supports(
+        self, mode: InterpolateMode, /, *, align_corners: bool, antialias: bool, backward: bool, dtype: str
+    ) -> bool:
+        """Tell whether the combination is supported: all are, in three dtypes."""
+        return dtype in {known.__name__ for known in COMPUTE_TYPES}
+
     def interpolate(self, x: NDArray[FloatT], output_size: tuple[int, int], options: InterpolateOptions) -> NDArray[FloatT]:
         """Resize the last two axes of ``x``, ``(N, C, H, W)``; see `burnpy.Backend.interpolate`."""
         return resample(x, output_size, options, 2)
@@ -59,10 +65,7 @@ class NdarrayBackend:
         self, x: NDArray[FloatT], grad: NDArray[FloatT], output_size: tuple[int, int], options: InterpolateOptions
     ) -> NDArray[FloatT]:
         """Gradient with respect to ``x``, ``(N, C, H, W)``; see `burnpy.Backend.interpolate_backward`."""
-        _require_array("x", x)
-        _require_array("grad", grad)
-        if grad.dtype.type is not x.dtype.type:
-            raise DTypeError(f"grad must have the dtype of x, {x.dtype}; got {grad.dtype}")
+        require_pair(x, grad)
         return resample_backward(x.shape, grad, output_size, options, 2)
 
 
@@ -87,6 +90,14 @@ def resample_backward(
     if grad.shape != job.source:
         check_grad_shape(shape, grad.shape, job.source[2:])
     return _apply(grad, job)
+
+
+def require_pair(x: NDArray[Any], grad: NDArray[Any]) -> None:
+    """Refuse what are not two arrays of one supported element type; their byte orders may differ."""
+    _require_array("x", x)
+    _require_array("grad", grad)
+    if grad.dtype.type is not x.dtype.type:
+        raise DTypeError(f"grad must have the dtype of x, {x.dtype}; got {grad.dtype}")
 
 
 def _require_array(name: str, array: object) -> None:

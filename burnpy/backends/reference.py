@@ -37,6 +37,12 @@ class ReferenceBackend:
 
     name = "reference"
 
+    def supports(
+        self, mode: InterpolateMode, /, *, align_corners: bool, antialias: bool, backward: bool, dtype: str
+    ) -> bool:
+        """Tell whether the combination is supported: all are, in three dtypes."""
+        return dtype in {known.__name__ for known in DTYPES}
+
     def interpolate(self, x: NDArray[FloatT], output_size: tuple[int, int], options: InterpolateOptions) -> NDArray[FloatT]:
         """Resize the last two axes of ``x``, ``(N, C, H, W)``; see `burnpy.Backend.interpolate`."""
         _require_array("x", x)

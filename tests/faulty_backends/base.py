@@ -106,6 +106,7 @@ class Wrapped(NdarrayBackend):
     """Right: the compiled backend, with one place before and one after the work, in both directions."""
 
     name = "wrapped"
+    supports = None  # it says nothing of what it can
 
     def interpolate(self, x, output_size, options):
         return self.around(super().interpolate, (x,), output_size, options)

@@ -1,0 +1,9 @@
+from typing import Any
+
+from numpy.typing import NDArray
+
+class csr_array:  # noqa: N801
+    def __init__(
+        self, arg1: tuple[NDArray[Any], tuple[NDArray[Any], NDArray[Any]]], /, shape: tuple[int, int] = ...
+    ) -> None: ...
+    def __matmul__(self, other: NDArray[Any], /) -> NDArray[Any]: ...
