@@ -14,7 +14,7 @@ import pytest
 from faulty_backends import FAULTS, Dense, Wrapped
 from typer.testing import CliRunner
 
-from burnpy import OptionError, UnsupportedError
+from burnpy import DTypeError, OptionError, UnsupportedError
 from burnpy.backends import NdarrayBackend, register
 from burnpy.cli import app
 from burnpy.conformance import CELLS, all_checks, parametrize_with_checks, plan, run
@@ -122,6 +122,24 @@ def test_a_malformed_expression_is_refused_before_the_run():
 )
 def test_selection_understands_and_or_not(text, matches):
     assert Selection(text).matches("linear", "bicubic/half_pixel/forward") is matches
+
+
+def test_an_element_type_that_is_supported_nowhere_may_be_refused_as_such_before_the_mode():
+    class OnlyBilinear(NdarrayBackend):
+        name = "only bilinear in double precision"
+
+        def supports(self, mode, *, align_corners, antialias, backward, dtype):
+            return mode == "bilinear" and dtype == "float64"
+
+        def interpolate(self, x, output_size, options):
+            if getattr(x, "dtype", None) != np.float64:
+                raise DTypeError("float64 only")
+            if options.mode != "bilinear":
+                raise UnsupportedError("bilinear only")
+            return super().interpolate(x, output_size, options)
+
+    report = run(OnlyBilinear(), select="forward and declares_what_it_can")
+    assert not report.failures, str(report)
 
 
 def test_refusing_in_spite_of_supports_is_a_failure():

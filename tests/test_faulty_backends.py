@@ -9,7 +9,7 @@ import pytest
 from faulty_backends import FAULTS, Dense
 from faulty_backends.base import exact, refuse
 
-from burnpy.backends import NdarrayBackend, get, names
+from burnpy.backends import NdarrayBackend, get
 from burnpy.conformance import all_checks, run
 from burnpy.conformance import subject as subject_module
 from burnpy.conformance.oracle import Expectation, expected
@@ -169,12 +169,10 @@ def test_a_right_backend_by_another_route_passes_at_level_core(name):
 
 @pytest.mark.parametrize("name", ["reference", "scipy", "torch", "jax"])
 def test_no_registered_backend_is_accused_at_level_core(name):
-    if name not in names():
-        pytest.skip(f"no backend is named {name!r}")
-    if name in ("torch", "jax", "scipy"):
+    if name != "reference":
         pytest.importorskip(name)
-    # JAX compiles anew for every shape, a second each: one set of options there.
-    report = run(get(name), select="bilinear/half_pixel" if name == "jax" else None)
+    # JAX compiles anew for every shape, a tenth of a second each: one cell there, which also calls the other direction.
+    report = run(get(name), select="bilinear/half_pixel/backward" if name == "jax" else None)
     assert report.passed, str(report)
 
 
