@@ -24,7 +24,13 @@ from burnpy.conformance.select import Selection, read_expected_failures
 
 BY_NAME = {fault.name: fault for fault in FAULTS}
 ONE = "bilinear/half_pixel/forward"
-NO_TERMINAL = {**os.environ, "NO_COLOR": "1", "COLUMNS": "200", "PYTHONPATH": str(Path(__file__).parent)}
+NO_TERMINAL = {
+    **os.environ,
+    "NO_COLOR": "1",
+    "COLUMNS": "200",
+    "PYTHONSAFEPATH": "1",
+    "PYTHONPATH": str(Path(__file__).parent),
+}
 
 
 class Limited(Wrapped):
@@ -360,19 +366,27 @@ def test_pytest_without_the_option_says_what_is_missing(tmp_path):
 
 def test_the_plugin_costs_other_projects_nothing():
     code = "import sys, _burnpy_pytest; print('burnpy' in sys.modules or 'numpy' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=NO_TERMINAL)
     assert done.stdout.split() == ["False"]
 
 
 def test_importing_burnpy_does_not_import_the_harness():
     code = "import sys, burnpy; print([n for n in sys.modules if 'conformance' in n or n == 'pytest'])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=NO_TERMINAL
+        ).stdout.strip()
+        == "[]"
+    )
 
 
 def test_running_needs_no_pytest():
     code = "import sys, burnpy.conformance as c; c.run('ndarray', select='linear/nearest/'); print('pytest' in sys.modules)"
     assert (
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "False"
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=NO_TERMINAL
+        ).stdout.strip()
+        == "False"
     )
 
 

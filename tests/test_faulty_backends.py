@@ -8,22 +8,12 @@ import numpy as np
 import pytest
 from faulty_backends import FAULTS, Dense
 from faulty_backends.base import exact, refuse
+from faulty_backends.judging import BY_NAME, judge
 
 from burnpy.backends import NdarrayBackend, get
 from burnpy.conformance import all_checks, run
 from burnpy.conformance import subject as subject_module
 from burnpy.conformance.oracle import Expectation, expected
-
-BY_NAME = {fault.name: fault for fault in FAULTS}
-
-
-def judge(name):
-    """Return the checks that fail, and those in which the harness itself broke."""
-    fault = BY_NAME[name]
-    report = run(fault.make(), level=fault.level, select=fault.cells)
-    return name, {
-        status: {result.check.id for result in report.results if result.status == status} for status in ("failed", "error")
-    }
 
 
 @pytest.fixture(scope="module")
