@@ -15,7 +15,7 @@ from faulty_backends import FAULTS, Dense, Wrapped
 from typer.testing import CliRunner
 
 from burnpy import DTypeError, OptionError, UnsupportedError
-from burnpy.backends import NdarrayBackend, register
+from burnpy.backends import NdarrayBackend, register, unregister
 from burnpy.cli import app
 from burnpy.conformance import CELLS, all_checks, parametrize_with_checks, plan, run
 from burnpy.conformance.html import to_html
@@ -394,6 +394,9 @@ def test_running_needs_no_pytest():
 def registered():
     register("limited", Limited)
     register("WrongBeyondAVector", BY_NAME["WrongBeyondAVector"].make)
+    yield
+    unregister("limited")
+    unregister("WrongBeyondAVector")
 
 
 def test_the_command_judges_several_backends_and_writes_reports(tmp_path, registered):
@@ -448,4 +451,4 @@ def test_the_search_passes_a_right_backend_and_says_how_much_it_tried():
 
     report = search("ndarray", seed=1, budget=3, select="bicubic/half_pixel")
     assert report.passed
-    assert report.judged > 100
+    assert 0 < report.judged <= report.tried  # how many a budget of time allows is the machine's affair

@@ -171,3 +171,59 @@ def test_a_plan_refuses_arrays_of_other_shapes_types_and_boxes():
     good_y.setflags(write=False)
     with pytest.raises(ValueError, match="read-only"):
         plan.run(good_x, good_y, 0, 1)
+
+
+# Half precision, converted box by box: NumPy's own conversion of whole arrays must equal it -------------------------------
+
+
+def in_halves(plan, x, shape):
+    y = np.empty(shape, np.float16)
+    lead = (None,) * (MAX_AXES - x.ndim)
+    plan.run(x.view(np.uint16)[lead], y.view(np.uint16)[lead], 0, plan.boxes)
+    return y
+
+
+def every_half():
+    return np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+
+
+def test_every_half_goes_in_and_out_as_it_is():
+    x = every_half().reshape(256, 256)
+    operator = Operator(256, 512, np.arange(512) // 2, np.arange(513), np.ones(512, SINGLE))
+    y = in_halves(make_plan(x.shape, [operator, None], range(2), half=True), x, (512, 256))
+    assert (y[::2].view(np.uint16) == x.view(np.uint16)).all()
+    assert (y[1::2].view(np.uint16) == x.view(np.uint16)).all()
+
+
+@pytest.mark.parametrize("other", [0.0, 2.0**-25, 1.0, 1 + 2.0**-10, 65504.0, -3.25, 5.96e-8])
+@pytest.mark.parametrize("weight", [1.0, 0.5, 1 / 3, 1.0000001, 2.0**-12, 3e-8, 16.0])
+def test_sums_are_rounded_to_half_as_numpy_rounds_them(other, weight):
+    x = np.stack([every_half(), np.full(1 << 16, other, np.float16)])
+    operator = Operator(2, 1, np.array([0]), np.array([0, 2]), np.array([weight, 1.0], SINGLE))
+    y = in_halves(make_plan(x.shape, [operator, None], range(2), half=True), x, (1, 1 << 16))
+    with np.errstate(all="ignore"):
+        expected = (SINGLE(weight) * x[:1].astype(SINGLE) + x[1:].astype(SINGLE)).astype(np.float16)
+    assert (np.isnan(y) == np.isnan(expected)).all()
+    assert (y.view(np.uint16) == expected.view(np.uint16))[~np.isnan(y)].all()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_boxes_of_halves_are_single_precision_rounded_once_whatever_the_layout(seed):
+    rng = np.random.default_rng(seed)
+    shape = tuple(int(size) for size in rng.integers(1, 20, 4))
+    operators = [None, *(random_operator(rng, n, int(rng.integers(1, 20)), SINGLE)[0] for n in shape[1:])]
+    result = [size if operator is None else operator.m for size, operator in zip(shape, operators, strict=True)]
+    whole = rng.standard_normal([2 * size for size in shape]).astype(np.float16)
+    x = whole[tuple(slice(None, None, step) for step in rng.choice([2, -2], 4))]
+    single = run(make_plan(shape, operators, range(4)), x.astype(SINGLE), result)
+    plan = make_plan(shape, operators, range(4), half=True)
+    assert in_halves(plan, x, result).tobytes() == single.astype(np.float16).tobytes()
+    box = padded([int(rng.integers(1, size + 1)) for size in result], 1)
+    small = Plan(padded(shape, 1), padded(operators, None), plan.order, box, half=True)
+    assert in_halves(small, x, result).tobytes() == single.astype(np.float16).tobytes()
+
+
+def test_half_precision_is_computed_in_single():
+    operator = Operator(2, 1, np.array([0]), np.array([0, 2]), np.ones(2))
+    with pytest.raises(ValueError, match="float32"):
+        make_plan((2, 3), [operator, None], range(2), half=True)

@@ -80,6 +80,9 @@ def test_importing_burnpy_imports_no_extra():
 
 @pytest.mark.parametrize("name", [name for name, _ in modules() if not name.startswith(("burnpy.cli", "burnpy.__main__"))])
 def test_the_examples_in_docstrings_hold(name):
+    library = name.removeprefix("burnpy.backends.")
+    if library in ("scipy", "torch", "jax"):
+        pytest.importorskip(library)
     module = importlib.import_module(name)
     result = doctest.testmod(module, extraglobs={"np": np}, optionflags=doctest.NORMALIZE_WHITESPACE)
     assert result.failed == 0

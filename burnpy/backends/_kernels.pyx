@@ -3,9 +3,10 @@
 
 Along one axis the array is a view (outer, n, inner). Where inner elements are contiguous the kernel weighs whole rows
 (`_rows`); where they are few, as along the last axis, it transposes a block of outer rows so that they become contiguous,
-and weighs those (`_columns`); runs of a single weight 1, or of none, are copied (`_copies`). Several axes are done box by box of the
-output, so that what stands between two axes stays in cache (`_box`). Every output is the sum of its products from left to
-right, whichever way it is reached, so that bits depend on neither path, box, thread nor instruction set.
+and weighs those (`_columns`); runs of a single weight 1, or of none, are copied (`_copies`). Several axes are done box by box of the output,
+so that what stands between two axes stays in cache (`_box`); half precision is converted there too, on the way in and on
+the way out (`_convert`). Every output is the sum of its products from left to right, whichever way it is reached, so that
+bits depend on neither path, box, thread nor instruction set.
 """
 
 from libc.stdlib cimport free, malloc
@@ -28,6 +29,10 @@ cdef extern from "_loops.h" nogil:
                             const float *w, Py_ssize_t taps, Py_ssize_t runs)
     void burnpy_singles_f64(const double *x, Py_ssize_t sx, double *y, Py_ssize_t sy, const Py_ssize_t *first,
                             const double *w, Py_ssize_t taps, Py_ssize_t runs)
+    void burnpy_pick(char *y, Py_ssize_t sy, const char *x, Py_ssize_t sx, const Py_ssize_t *first, Py_ssize_t runs,
+                     size_t size)
+    void burnpy_from_half(float *y, const unsigned short *x, Py_ssize_t sx, Py_ssize_t count)
+    void burnpy_to_half(unsigned short *y, Py_ssize_t sy, const float *x, Py_ssize_t count)
     bint burnpy_has_avx2()
     void burnpy_stream(void *y, const void *x, size_t size)
     void burnpy_stream_end()
@@ -164,12 +169,16 @@ cdef class Plan:
         The axes that have an operator, in the order in which to apply them.
     box : tuple of 7 int
         Shape of a box of output. What stands between two operators, and nothing else, is allocated, for one box.
+    half : bool, default False
+        Arrays are of float16, given as the uint16 of their bits; a box is converted to float32 before, and back after.
     """
 
     cdef readonly tuple operators  # keeps alive what `axes` points to
     cdef readonly tuple order, box
     cdef readonly Py_ssize_t boxes  # how many cover the output
     cdef readonly Py_ssize_t scratch  # elements that stand between two operators
+    cdef readonly Py_ssize_t inside, outside  # elements of a box's source, and of a box, where they are converted
+    cdef readonly bint half
     cdef readonly Py_ssize_t itemsize
     cdef readonly double work  # multiply-adds of all operators together, counting nothing twice
     cdef Axis[DIMS] axes
@@ -178,7 +187,7 @@ cdef class Plan:
     cdef int steps
     cdef bint large
 
-    def __init__(self, tuple shape, tuple operators, tuple order, tuple box):
+    def __init__(self, tuple shape, tuple operators, tuple order, tuple box, bint half=False):
         cdef int d
         cdef Operator operator
         if not len(shape) == len(operators) == len(box) == DIMS:
@@ -189,6 +198,9 @@ cdef class Plan:
         self.steps = len(order)
         self.boxes = 1
         self.itemsize = operators[order[0]].itemsize
+        self.half = half
+        if half and self.itemsize != 4:
+            raise ValueError("half precision is computed in single, with weights of float32")
         for d in range(DIMS):
             self.n[d] = self.m[d] = shape[d]
             self.axes[d].first = NULL
@@ -205,6 +217,9 @@ cdef class Plan:
         for d in range(self.steps):
             self.passes[d] = order[d]
         self.scratch = self._largest_between()
+        if half:
+            self.outside = _product(box)
+            self.inside = _product(self._source_of_a_box())
         cdef double size = 1
         for d in range(DIMS):
             size *= self.n[d]
@@ -212,67 +227,82 @@ cdef class Plan:
         for axis in order:
             size = size / self.n[axis] * self.m[axis]
             self.work += size * operators[axis].mean
-        self.large = size * self.itemsize >= LARGE
+        self.large = not half and size * self.itemsize >= LARGE
+
+    def _source_of_a_box(self):
+        """Return over how many inputs along every axis a box reaches at most."""
+        return [self.box[d] if self.operators[d] is None else self.operators[d].span(self.box[d]) for d in range(DIMS)]
 
     def _largest_between(self):
         """Return the largest number of elements that stands between two operators, for any box."""
-        extent = [self.box[d] if self.operators[d] is None else self.operators[d].span(self.box[d]) for d in range(DIMS)]
+        extent = self._source_of_a_box()
         largest = 0
         for axis in self.order[:len(self.order) - 1]:
             extent[axis] = self.box[axis]
-            between = 1
-            for size in extent:
-                between *= size
-            largest = max(largest, between)
+            largest = max(largest, _product(extent))
         return largest
 
     def run(self, x, y, Py_ssize_t start, Py_ssize_t stop):
-        """Fill boxes ``start ... stop - 1`` of ``y`` from ``x``, both of 7 axes and the type of the weights."""
+        """Fill boxes ``start ... stop - 1`` of ``y`` from ``x``, both of 7 axes and the type of the weights, or uint16."""
         cdef const float[:, :, :, :, :, :, :] x32
         cdef float[:, :, :, :, :, :, :] y32
         cdef const double[:, :, :, :, :, :, :] x64
         cdef double[:, :, :, :, :, :, :] y64
-        if self.itemsize == 4:
+        cdef const unsigned short[:, :, :, :, :, :, :] x16
+        cdef unsigned short[:, :, :, :, :, :, :] y16
+        if self.half:
+            x16, y16 = x, y
+            self._run(<const char *>&x16[0, 0, 0, 0, 0, 0, 0], x16.shape, x16.strides,
+                      <char *>&y16[0, 0, 0, 0, 0, 0, 0], y16.shape, y16.strides, sizeof(short), start, stop)
+        elif self.itemsize == 4:
             x32, y32 = x, y
-            self._run(&x32[0, 0, 0, 0, 0, 0, 0], x32.shape, x32.strides,
-                      &y32[0, 0, 0, 0, 0, 0, 0], y32.shape, y32.strides, start, stop)
+            self._run(<const char *>&x32[0, 0, 0, 0, 0, 0, 0], x32.shape, x32.strides,
+                      <char *>&y32[0, 0, 0, 0, 0, 0, 0], y32.shape, y32.strides, sizeof(float), start, stop)
         else:
             x64, y64 = x, y
-            self._run(&x64[0, 0, 0, 0, 0, 0, 0], x64.shape, x64.strides,
-                      &y64[0, 0, 0, 0, 0, 0, 0], y64.shape, y64.strides, start, stop)
+            self._run(<const char *>&x64[0, 0, 0, 0, 0, 0, 0], x64.shape, x64.strides,
+                      <char *>&y64[0, 0, 0, 0, 0, 0, 0], y64.shape, y64.strides, sizeof(double), start, stop)
 
-    cdef _run(self, const real *x, const Py_ssize_t *x_shape, const Py_ssize_t *x_strides,
-              real *y, const Py_ssize_t *y_shape, const Py_ssize_t *y_strides, Py_ssize_t start, Py_ssize_t stop):
-        cdef Py_ssize_t[DIMS] sx
-        cdef Py_ssize_t[DIMS] sy
-        cdef Py_ssize_t b, item = sizeof(real)
+    cdef _run(self, const char *x, const Py_ssize_t *x_shape, const Py_ssize_t *x_strides, char *y,
+              const Py_ssize_t *y_shape, const Py_ssize_t *y_strides, Py_ssize_t item, Py_ssize_t start, Py_ssize_t stop):
         cdef int d
         for d in range(DIMS):
             if x_shape[d] != self.n[d] or y_shape[d] != self.m[d] or x_strides[d] % item or y_strides[d] % item:
                 raise ValueError(f"axis {d} of x or y has not the size that was planned, or is not aligned")
-            sx[d], sy[d] = x_strides[d] // item, y_strides[d] // item
-        if item != self.itemsize or start < 0 or stop > self.boxes:
-            raise ValueError("the plan is for another type, or has fewer boxes")
-        cdef Py_ssize_t blocks = (3 * BLOCK + VECTOR * VECTOR) // item, between = self.scratch
-        cdef size_t size = (blocks + 2 * between) * item
-        cdef void *memory = malloc(size + VECTOR)
+        if start < 0 or stop > self.boxes:
+            raise ValueError(f"the plan has fewer boxes, {self.boxes}, than {stop}, or start {start} is negative")
+        cdef size_t size = self.itemsize * (2 * self.scratch + self.inside + self.outside) + 3 * BLOCK + VECTOR * VECTOR
+        cdef char *memory = <char *>malloc(size + VECTOR)
         if memory == NULL:
             raise MemoryError(f"cannot allocate {size} bytes of scratch space")
-        cdef real *scratch = <real *>(<size_t>memory + VECTOR - <size_t>memory % VECTOR)
+        cdef char *scratch = memory + VECTOR - <size_t>memory % VECTOR
+        cdef Py_ssize_t b
         with nogil:
             for b in range(start, stop):
-                _box(self, x, sx, y, sy, b, scratch, scratch + blocks, between)
+                if self.itemsize == 4:
+                    _box(self, x, x_strides, y, y_strides, item, b, <float *>scratch)
+                else:
+                    _box(self, x, x_strides, y, y_strides, item, b, <double *>scratch)
             burnpy_stream_end()
         free(memory)
 
 
-cdef void _box(Plan plan, const real *x, const Py_ssize_t *sx, real *y, const Py_ssize_t *sy, Py_ssize_t index,
-               real *blocks, real *between, Py_ssize_t size) noexcept nogil:
+def _product(sizes):
+    """Return the product, as Python computes it: without overflow."""
+    product = 1
+    for size in sizes:
+        product *= size
+    return product
+
+
+cdef void _box(Plan plan, const char *x, const Py_ssize_t *x_strides, char *y, const Py_ssize_t *y_strides,
+               Py_ssize_t item, Py_ssize_t index, real *blocks) noexcept nogil:
     """Make one box of output: every operator in its order, the results in between packed into scratch memory."""
-    cdef Py_ssize_t[DIMS] start, stop, extent, steps, next_steps  # of output; of the source, with its strides
+    cdef Py_ssize_t[DIMS] start, stop, extent, steps, sy, packed  # of output; of the source, with its strides
     cdef Py_ssize_t count
     cdef int d, p, axis
-    cdef const real *source = x
+    cdef real *between = blocks + (3 * BLOCK + VECTOR * VECTOR) // sizeof(real)
+    cdef real *inside = between + 2 * plan.scratch
     cdef real *target
     for d in range(DIMS - 1, -1, -1):
         count = (plan.m[d] + plan.extent[d] - 1) // plan.extent[d]
@@ -280,29 +310,64 @@ cdef void _box(Plan plan, const real *x, const Py_ssize_t *sx, real *y, const Py
         index //= count
         stop[d] = min(start[d] + plan.extent[d], plan.m[d])
         extent[d] = stop[d] - start[d]
-        steps[d] = sx[d]
-        y += start[d] * sy[d]
+        steps[d], sy[d] = x_strides[d] // item, y_strides[d] // item
+        y += start[d] * y_strides[d]
         if plan.axes[d].first == NULL:
-            source += start[d] * sx[d]
+            x += start[d] * x_strides[d]
         else:
-            source += plan.axes[d].first[start[d]] * sx[d]
+            x += plan.axes[d].first[start[d]] * x_strides[d]
             extent[d] = _end(&plan.axes[d], stop[d] - 1) - plan.axes[d].first[start[d]]
+    cdef const real *source = <const real *>x
+    if plan.half:
+        _convert(<unsigned short *>x, steps, extent, <float *>inside, True)
+        source = inside
+        _pack(extent, steps)
     for p in range(plan.steps):
         axis = plan.passes[p]
         extent[axis] = stop[axis] - start[axis]
-        if p == plan.steps - 1:
-            target = y
-            memcpy(next_steps, sy, sizeof(next_steps))
+        _pack(extent, packed)
+        if p < plan.steps - 1:
+            target = between + (p % 2) * plan.scratch
+        elif plan.half:
+            target = inside + plan.inside
         else:
-            target = between + (p % 2) * size
-            count = 1
-            for d in range(DIMS - 1, -1, -1):
-                next_steps[d] = count
-                count *= extent[d]
-        _apply(source, steps, target, next_steps, extent, axis, &plan.axes[axis], start[axis], stop[axis],
+            target = <real *>y
+            memcpy(packed, sy, sizeof(packed))
+        _apply(source, steps, target, packed, extent, axis, &plan.axes[axis], start[axis], stop[axis],
                p == plan.steps - 1 and plan.large, blocks)
         source = target
-        memcpy(steps, next_steps, sizeof(steps))
+        memcpy(steps, packed, sizeof(steps))
+    if plan.half:
+        _convert(<unsigned short *>y, sy, extent, <float *>source, False)
+
+
+cdef void _pack(const Py_ssize_t *extent, Py_ssize_t *steps) noexcept nogil:
+    """Return the strides of an array without gaps."""
+    cdef Py_ssize_t count = 1
+    cdef int d
+    for d in range(DIMS - 1, -1, -1):
+        steps[d] = count
+        count *= extent[d]
+
+
+cdef void _convert(unsigned short *halves, const Py_ssize_t *steps, const Py_ssize_t *extent, float *packed,
+                   bint inwards) noexcept nogil:
+    """Convert a box of half precision to packed single precision, or back; fastest where the last axis is contiguous."""
+    cdef Py_ssize_t i, rest, rows = 1, inner = extent[DIMS - 1]
+    cdef unsigned short *row
+    cdef int d
+    for d in range(DIMS - 1):
+        rows *= extent[d]
+    for i in range(rows):
+        row, rest = halves, i
+        for d in range(DIMS - 2, -1, -1):
+            row += rest % extent[d] * steps[d]
+            rest //= extent[d]
+        if inwards:
+            burnpy_from_half(packed, row, steps[DIMS - 1], inner)
+        else:
+            burnpy_to_half(row, steps[DIMS - 1], packed, inner)
+        packed += inner
 
 
 cdef inline Py_ssize_t _end(const Axis *op, Py_ssize_t j) noexcept nogil:
@@ -378,24 +443,20 @@ cdef void _apply(const real *x, const Py_ssize_t *sx, real *y, const Py_ssize_t 
 cdef void _copies(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, const Axis *op,
                   Py_ssize_t j0, Py_ssize_t j1, Py_ssize_t base, Py_ssize_t inner, bint large) noexcept nogil:
     """`_rows` where every run is one weight of 1, or empty. Inner elements are contiguous in both."""
-    cdef Py_ssize_t j
-    cdef const Py_ssize_t *first = op.first
+    cdef Py_ssize_t i, j = j0, stop, size = inner * sizeof(real)
     x -= base * sx
-    y -= j0 * sy
-    if inner == 1 and op.taps[j0] and op.alike[j0] >= j1:
-        for j in range(j0, j1):
-            y[j * sy] = x[first[j] * sx]
-    elif inner == 1:
-        for j in range(j0, j1):
-            y[j * sy] = x[first[j] * sx] if op.taps[j] else 0
-    else:
-        for j in range(j0, j1):
-            if op.taps[j] == 0:
-                memset(y + j * sy, 0, inner * sizeof(real))
-            elif large:
-                burnpy_stream(y + j * sy, x + first[j] * sx, inner * sizeof(real))
-            else:
-                memcpy(y + j * sy, x + first[j] * sx, inner * sizeof(real))
+    while j < j1:
+        stop = min(op.alike[j], j1)
+        if op.taps[j] == 0:
+            for i in range(stop - j):
+                memset(y + i * sy, 0, size)
+        elif large and inner * sizeof(real) > VECTOR:
+            for i in range(j, stop):
+                burnpy_stream(y + (i - j) * sy, x + op.first[i] * sx, size)
+        else:
+            burnpy_pick(<char *>y, sy * sizeof(real), <const char *>x, sx * sizeof(real), op.first + j, stop - j, size)
+        y += (stop - j) * sy
+        j = stop
 
 
 cdef void _columns(const real *x, Py_ssize_t sx, Py_ssize_t lane_x, real *y, Py_ssize_t sy, Py_ssize_t lane_y,

@@ -6,7 +6,8 @@
  * transposing a block of them. Every variant moves the same elements as the plain loops of BURNPY_TRANSPOSE, which also do
  * the borders.
  *
- * Copies past the cache, for results too large to be found there again: a plain store would first read what it overwrites. */
+ * Copies of a few bytes each, of a size that the compiler knows. Copies past the cache, for results too large to be found
+ * there again: a plain store would first read what it overwrites. Half precision to single and back. */
 #ifndef BURNPY_LOOPS_H
 #define BURNPY_LOOPS_H
 
@@ -146,6 +147,72 @@ static inline void burnpy_stream_end(void) { _mm_sfence(); }
 #define burnpy_stream(y, x, bytes) ((void)memcpy(y, x, bytes))
 #define burnpy_stream_end() ((void)0)
 #endif
+
+/* y[j * sy] = x[first[j] * sx], `size` bytes of each, steps in bytes. */
+#define BURNPY_PICK(size)                                                                                              \
+    for (ptrdiff_t j = 0; j < runs; j++)                                                                               \
+        memcpy(y + j * sy, x + first[j] * sx, size)
+
+static void burnpy_pick(char *y, ptrdiff_t sy, const char *x, ptrdiff_t sx, const ptrdiff_t *first, ptrdiff_t runs,
+                        size_t size) {
+    switch (size) { /* up to four elements of either type */
+    case 4: BURNPY_PICK(4); break;
+    case 8: BURNPY_PICK(8); break;
+    case 12: BURNPY_PICK(12); break;
+    case 16: BURNPY_PICK(16); break;
+    case 24: BURNPY_PICK(24); break;
+    case 32: BURNPY_PICK(32); break;
+    default: BURNPY_PICK(size);
+    }
+}
+
+/* IEEE 754 binary16 to binary32 and, to the nearest, ties to even, back; choices instead of branches, so that compilers
+ * vectorise the loops. */
+typedef union {
+    uint32_t bits;
+    float value;
+} burnpy_word;
+
+static inline float burnpy_single(uint16_t half) {
+    burnpy_word word, scale = {0x77800000}; /* 2^112: from an exponent's bias of 15 to one of 127, subnormals too */
+    word.bits = (uint32_t)(half & 0x7fff) << 13;
+    word.value *= scale.value;
+    word.bits |= (half & 0x7c00) == 0x7c00 ? 0x7f800000 : 0; /* infinity, NaN */
+    word.bits |= (uint32_t)(half & 0x8000) << 16;
+    return word.value;
+}
+
+static inline uint16_t burnpy_half(float single) {
+    burnpy_word word = {0}, tiny = {0};
+    word.value = single;
+    uint32_t size = word.bits & 0x7fffffff, sign = word.bits >> 16 & 0x8000;
+    uint32_t normal = (size - 0x37fff001 + (size >> 13 & 1)) >> 13; /* bias 127 to 15, and half a unit less 1 or 0 */
+    word.bits = size;
+    tiny.value = word.value + 0.5f; /* whose last digit is the smallest subnormal: the addition rounds */
+    uint32_t half = size < 0x38800000 ? tiny.bits - 0x3f000000 : normal;
+    half = size >= 0x477ff000 ? 0x7c00 : half;
+    uint32_t payload = size >> 13 & 0x3ff;
+    half = size > 0x7f800000 ? 0x7c00 | payload | (payload == 0) : half; /* NaN stays NaN */
+    return (uint16_t)(half | sign);
+}
+
+static void burnpy_from_half(float *y, const uint16_t *x, ptrdiff_t sx, ptrdiff_t count) {
+    if (sx == 1)
+        for (ptrdiff_t i = 0; i < count; i++)
+            y[i] = burnpy_single(x[i]);
+    else
+        for (ptrdiff_t i = 0; i < count; i++)
+            y[i] = burnpy_single(x[i * sx]);
+}
+
+static void burnpy_to_half(uint16_t *y, ptrdiff_t sy, const float *x, ptrdiff_t count) {
+    if (sy == 1)
+        for (ptrdiff_t i = 0; i < count; i++)
+            y[i] = burnpy_half(x[i]);
+    else
+        for (ptrdiff_t i = 0; i < count; i++)
+            y[i * sy] = burnpy_half(x[i]);
+}
 
 #if defined(__GNUC__)
 #if defined(__AVX512F__)

@@ -17,7 +17,9 @@ ENOUGH = 16
 """Outputs along a resized axis below which a box would compute too much twice; given up only when nothing else helps."""
 
 
-def make_plan(shape: Sequence[int], operators: Sequence[Operator | None], memory_order: Sequence[int]) -> Plan:
+def make_plan(
+    shape: Sequence[int], operators: Sequence[Operator | None], memory_order: Sequence[int], half: bool = False
+) -> Plan:
     """Plan ``operators``, one an axis (None where it stays as it is), on an array of ``shape``.
 
     Parameters
@@ -28,11 +30,13 @@ def make_plan(shape: Sequence[int], operators: Sequence[Operator | None], memory
     memory_order : sequence of int
         The axes from the slowest to the fastest in memory; the plan is for arrays transposed to that order, with leading
         axes of 1 up to `MAX_AXES`.
+    half : bool, default False
+        The arrays are of float16; see `Plan`.
     """
     missing = MAX_AXES - len(shape)
     order = tuple(missing + memory_order.index(axis) for axis in _pass_order(shape, operators))
     lead_shape = (1,) * missing + tuple(shape[axis] for axis in memory_order)
-    return _boxed(lead_shape, (None,) * missing + tuple(operators[axis] for axis in memory_order), order)
+    return _boxed(lead_shape, (None,) * missing + tuple(operators[axis] for axis in memory_order), order, half)
 
 
 def _pass_order(shape: Sequence[int], operators: Sequence[Operator | None]) -> tuple[int, ...]:
@@ -62,12 +66,12 @@ def _work_per_output(operator: Operator, last: bool) -> float:
     return operator.mean + 1.0
 
 
-def _boxed(shape: tuple[int, ...], operators: tuple[Operator | None, ...], order: tuple[int, ...]) -> Plan:
+def _boxed(shape: tuple[int, ...], operators: tuple[Operator | None, ...], order: tuple[int, ...], half: bool) -> Plan:
     """Halve the box, outermost axis first, until it fits."""
     box = [size if operator is None else operator.m for size, operator in zip(shape, operators, strict=True)]
     while True:
-        plan = Plan(shape, operators, order, tuple(box))
-        if max(plan.scratch, math.prod(box)) * plan.itemsize <= BOX_BYTES or max(box) == 1:
+        plan = Plan(shape, operators, order, tuple(box), half)
+        if max(plan.scratch, plan.inside, math.prod(box)) * plan.itemsize <= BOX_BYTES or max(box) == 1:
             return plan
         axis, least = next(
             (axis, least)

@@ -24,11 +24,7 @@ __all__ = ["NdarrayBackend", "require_pair", "resample", "resample_backward"]
 
 FloatT = TypeVar("FloatT", bound=np.floating[Any])
 
-COMPUTE_TYPES: dict[type[np.generic], type[np.float32] | type[np.float64]] = {
-    np.float16: np.float32,
-    np.float32: np.float32,
-    np.float64: np.float64,
-}
+DTYPES = (np.float16, np.float32, np.float64)
 
 WORK_FOR_THREADS = 200_000
 """Multiply-adds below which starting threads costs more than it saves."""
@@ -55,7 +51,7 @@ class NdarrayBackend:
         self, mode: InterpolateMode, /, *, align_corners: bool, antialias: bool, backward: bool, dtype: str
     ) -> bool:
         """Tell whether the combination is supported: all are, in three dtypes."""
-        return dtype in {known.__name__ for known in COMPUTE_TYPES}
+        return dtype in {known.__name__ for known in DTYPES}
 
     def interpolate(self, x: NDArray[FloatT], output_size: tuple[int, int], options: InterpolateOptions) -> NDArray[FloatT]:
         """Resize the last two axes of ``x``, ``(N, C, H, W)``; see `burnpy.Backend.interpolate`."""
@@ -101,15 +97,15 @@ def require_pair(x: NDArray[Any], grad: NDArray[Any]) -> None:
 
 
 def _require_array(name: str, array: object) -> None:
-    if type(array) is np.ndarray and array.dtype.type in COMPUTE_TYPES:
+    if type(array) is np.ndarray and array.dtype.type in DTYPES:
         return
     if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray):
         raise DTypeError(
             f"{name} must be a numpy.ndarray; got {type(array).__name__}: convert it with numpy.asarray, or use the "
             "backend of its library"
         )
-    if array.dtype.type not in COMPUTE_TYPES:
-        allowed = ", ".join(dtype.__name__ for dtype in COMPUTE_TYPES)
+    if array.dtype.type not in DTYPES:
+        allowed = ", ".join(dtype.__name__ for dtype in DTYPES)
         raise DTypeError(f"{name} must have one of the dtypes {allowed}; got {array.dtype}: convert it with astype")
 
 
@@ -144,8 +140,7 @@ def _apply(x: NDArray[FloatT], job: _Job) -> NDArray[FloatT]:
         dtype = dtype.newbyteorder("=")
     if job.source == job.target:
         return np.array(x, dtype=dtype, order="K", subok=False)
-    compute = COMPUTE_TYPES[dtype.type]
-    if x.dtype == compute and x.flags.c_contiguous and x.flags.aligned:
+    if x.dtype == dtype and x.flags.c_contiguous and x.flags.aligned:
         result = np.empty(job.target, dtype)
         if result.size:
             _run(_plan(job, None, dtype.itemsize), x, result)
@@ -154,20 +149,21 @@ def _apply(x: NDArray[FloatT], job: _Job) -> NDArray[FloatT]:
 
 
 def _apply_strided(x: NDArray[Any], job: _Job, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Apply the operators to an array of any layout, in the order of its memory; convert what cannot be read in place."""
-    compute = COMPUTE_TYPES[dtype.type]
+    """Apply the operators to an array of any layout, in the order of its memory; copy what cannot be read in place."""
     source = np.asarray(x)
-    if source.dtype != compute or not source.flags.aligned or any(stride % source.itemsize for stride in source.strides):
-        source = source.astype(compute)
+    if source.dtype != dtype or not source.flags.aligned or any(stride % source.itemsize for stride in source.strides):
+        source = source.astype(dtype)
     order = _memory_order(source)
-    result = np.empty([job.target[axis] for axis in order], compute)
+    result = np.empty([job.target[axis] for axis in order], dtype)
     if result.size:
-        _run(_plan(job, order, result.itemsize), source.transpose(order), result)
-    return result.transpose(np.argsort(order)).astype(dtype, copy=False)
+        _run(_plan(job, order, dtype.itemsize), source.transpose(order), result)
+    return result.transpose(np.argsort(order))
 
 
 def _run(plan: Plan, x: NDArray[Any], result: NDArray[Any]) -> None:
     """Fill ``result``, on several threads if there is enough to do."""
+    if plan.half:
+        x, result = x.view(np.uint16), result.view(np.uint16)
     lead = (None,) * (MAX_AXES - x.ndim)
     source, target = x[lead], result[lead]
     threads = get_num_threads()
@@ -188,10 +184,10 @@ def _memory_order(x: NDArray[Any]) -> tuple[int, ...]:
 @functools.lru_cache(maxsize=128)
 def _plan(job: _Job, memory_order: tuple[int, ...] | None, itemsize: int) -> Plan:
     operators = [
-        None if before == after else _operator(before, after, job.options, job.backward, itemsize)
+        None if before == after else _operator(before, after, job.options, job.backward, max(itemsize, 4))
         for before, after in zip(job.source, job.target, strict=True)
     ]
-    return make_plan(job.source, operators, memory_order or range(len(operators)))
+    return make_plan(job.source, operators, memory_order or range(len(operators)), half=itemsize == 2)
 
 
 @functools.lru_cache(maxsize=128)
