@@ -35,8 +35,18 @@ cdef extern from "_loops.h" nogil:
     void burnpy_halves_f64(const double *x, double *y, const double *w, Py_ssize_t taps, Py_ssize_t groups)
     bint BURNPY_DEALS
     Py_ssize_t BURNPY_LANES_F32, BURNPY_LANES_F64
+    void burnpy_mixed_runs_f32(const float *x, Py_ssize_t sx, float *y, Py_ssize_t sy, const Py_ssize_t *first,
+                               const float *w, const Py_ssize_t *taps, Py_ssize_t runs)
+    void burnpy_mixed_runs_f64(const double *x, Py_ssize_t sx, double *y, Py_ssize_t sy, const Py_ssize_t *first,
+                               const double *w, const Py_ssize_t *taps, Py_ssize_t runs)
+    void burnpy_mixed_singles_f32(const float *x, Py_ssize_t sx, float *y, Py_ssize_t sy, const Py_ssize_t *first,
+                                  const float *w, const Py_ssize_t *taps, Py_ssize_t runs)
+    void burnpy_mixed_singles_f64(const double *x, Py_ssize_t sx, double *y, Py_ssize_t sy, const Py_ssize_t *first,
+                                  const double *w, const Py_ssize_t *taps, Py_ssize_t runs)
     Py_ssize_t burnpy_quads(const float *x, float *y, const Py_ssize_t *first, const float *w, Py_ssize_t taps,
                             Py_ssize_t runs)
+    Py_ssize_t burnpy_pixels(const float *x, float *y, const Py_ssize_t *first, const float *w, Py_ssize_t taps,
+                             Py_ssize_t runs, Py_ssize_t inner)
     void burnpy_pick(char *y, Py_ssize_t sy, const char *x, Py_ssize_t sx, const Py_ssize_t *first, Py_ssize_t runs,
                      Py_ssize_t size)
     void burnpy_place(char *y, Py_ssize_t sy, const char *x, Py_ssize_t sx, const Py_ssize_t *row, const Py_ssize_t *first,
@@ -75,7 +85,8 @@ cdef struct Axis:
     const void *weights
     bint copies
     bint sparse
-    const Py_ssize_t *row  # of every weight: its output; only where runs of one are few
+    const Py_ssize_t *weighed  # of every weight: its input; NULL unless `apart`
+    const Py_ssize_t *row  # of every weight: its output
 
 
 cdef struct Line:
@@ -94,9 +105,9 @@ cdef class Operator:
     offset : ndarray of intp, shape (m + 1,)
     weights : ndarray of float32 or float64, shape (offset[m],)
     repeat : tuple (at, period, times, advance, longest), optional
-        Of a long axis only a stretch is given, ``times`` periods shorter: outputs ``at - period ... at - 1`` are followed by
-        that many repetitions of themselves, each ``advance`` inputs further on. ``n`` and ``m`` count them; the shapes of
-        the arrays above do not. Boxes may be ``longest`` outputs wide: as far as runs after ``at`` go on like that.
+        Of a long axis only a stretch is given, ``times`` periods shorter: outputs ``at - period ... at - 1`` are followed
+        by that many repetitions of themselves, each ``advance`` inputs further on. ``n`` and ``m`` count them; the shapes
+        of the arrays above do not. Boxes may be ``longest`` outputs wide: as far as runs after ``at`` go on like that.
 
     Raises
     ------
@@ -114,7 +125,10 @@ cdef class Operator:
     cdef readonly Py_ssize_t phases  # how many outputs weigh in turns; see `_phases`
     cdef Py_ssize_t regular, irregular
     cdef readonly bint sparse  # so many inputs are not weighed that transposing them does not pay
+    cdef readonly bint row_by_row  # along the last axis rows are not transposed
+    cdef readonly bint apart  # runs have no input in common, and not all inputs are weighed
     cdef const Py_ssize_t[::1] row
+    cdef const Py_ssize_t[::1] weighed
     cdef const Py_ssize_t[::1] first
     cdef const Py_ssize_t[::1] offset
     cdef const Py_ssize_t[::1] taps
@@ -153,18 +167,27 @@ cdef class Operator:
             last_first, last_stop = first[o], stop
         self.taps = _unbroken(offset, weights)
         self.alike = _next_unlike(self.taps)
-        if self.copies:
-            self.row = np.repeat(np.arange(m), np.diff(offset))
-        self.phases, self.regular, self.irregular = _phases(*map(np.asarray, (first, self.taps, self.alike, offset)), weights)
+        first_, offset_ = np.asarray(first), np.asarray(offset)
+        self.row = row = np.repeat(np.arange(m), np.diff(offset_))
+        self.apart = offset[m] < n and bool((np.diff(first_) >= np.diff(offset_[:m])).all())
+        if self.apart:
+            self.weighed = first_[row] + np.arange(len(row)) - offset_[row]
+        self.phases, self.regular, self.irregular = _phases(
+            first_, np.asarray(self.taps), np.asarray(self.alike), offset_, weights)
+        self.row_by_row = self.copies or self.sparse or self.phases > 0
 
-    def span(self, Py_ssize_t size):
-        """Return over how many inputs any block of ``size`` outputs reaches at most, blocks starting at multiples of it."""
+    def span(self, Py_ssize_t size, bint weighed=False):
+        """Return over how many inputs any block of ``size`` outputs reaches at most, blocks starting at multiples of it.
+
+        With ``weighed``, only inputs that are weighed count.
+        """
         cdef Axis axis = self.view()
         cdef Py_ssize_t start, stop, j, widest = 0
         for start in range(0, self.m, size):
             stop = min(start + size, self.m)
             j = start - _repeated(&axis, start) * axis.period
-            widest = max(widest, _end(&axis, j + stop - start - 1) - axis.first[j])
+            stop += j - start
+            widest = max(widest, axis.offset[stop] - axis.offset[j] if weighed else _end(&axis, stop - 1) - axis.first[j])
         return widest
 
     cdef Axis view(self) noexcept:
@@ -177,7 +200,8 @@ cdef class Operator:
         axis.alike = &self.alike[0]
         axis.copies = self.copies
         axis.sparse = self.sparse
-        axis.row = &self.row[0] if self.copies and self.row.shape[0] else NULL
+        axis.row = &self.row[0] if self.row.shape[0] else NULL
+        axis.weighed = &self.weighed[0] if self.apart and self.row.shape[0] else NULL
         axis.phases, axis.regular, axis.irregular = self.phases, self.regular, self.irregular
         axis.weights = NULL
         if self.offset[self.offset.shape[0] - 1]:
@@ -209,9 +233,14 @@ def _phases(first, taps, alike, offset, weights):
     if count and count % 2 == 0 and stop - start >= VECTOR:
         rows, starts = weights[offset[start]:offset[stop]].reshape(-1, count), first[start:stop]
         for q, p in ((1, 2), (2, 1), (4, 1)):
-            if (starts[q:] - starts[:-q] == p).all() and (rows[q:] == rows[:-q]).all():
-                turn = next((j for j in range(q) if starts[j + q // 2 - 1] < starts[j + q // 2]), 0) if q > 1 else 0
-                return q, start + turn, stop
+            unlike = np.flatnonzero((starts[q:] - starts[:-q] != p) | (rows[q:] != rows[:-q]).any(axis=1))
+            ends = np.concatenate(([-1], unlike, [len(starts) - q]))  # near a border weights may be others
+            longest = int(np.argmax(np.diff(ends)))
+            j0, j1 = int(ends[longest]) + 1, int(ends[longest + 1]) + q
+            if j1 - j0 >= VECTOR:
+                if q > 1:
+                    j0 = next(j for j in range(j0, j0 + q) if starts[j + q // 2 - 1] < starts[j + q // 2])
+                return q, start + j0, start + j1
     return 0, 0, 0
 
 
@@ -244,6 +273,7 @@ cdef class Plan:
     cdef Py_ssize_t[DIMS] n, m, extent
     cdef int[DIMS] passes
     cdef int steps
+    cdef int picked  # an axis of which the first operator, along another, need see no input that is not weighed, or -1
     cdef bint large
 
     def __init__(self, tuple shape, tuple operators, tuple order, tuple box, bint half=False):
@@ -275,6 +305,9 @@ cdef class Plan:
             self.boxes *= (self.m[d] + self.extent[d] - 1) // self.extent[d]
         for d in range(self.steps):
             self.passes[d] = order[d]
+        self.picked = -1
+        if self.steps > 1 and order[1] < order[0] and operators[order[0]].row_by_row and operators[order[1]].apart:
+            self.picked = -1 if half else order[1]
         self.scratch = self._largest_between()
         if half:
             self.outside = _product(box)
@@ -290,7 +323,8 @@ cdef class Plan:
 
     def _source_of_a_box(self):
         """Return over how many inputs along every axis a box reaches at most."""
-        return [self.box[d] if self.operators[d] is None else self.operators[d].span(self.box[d]) for d in range(DIMS)]
+        return [self.box[d] if self.operators[d] is None else self.operators[d].span(self.box[d], d == self.picked)
+                for d in range(DIMS)]
 
     def _largest_between(self):
         """Return the largest number of elements that stands between two operators, for any box."""
@@ -360,6 +394,8 @@ cdef void _box(Plan plan, const char *x, const Py_ssize_t *x_strides, char *y, c
     cdef Py_ssize_t[DIMS] start, stop, extent, steps, sy, packed  # of output; of the source, with its strides
     cdef Py_ssize_t count
     cdef int d, p, axis
+    cdef const Py_ssize_t *picks = NULL
+    cdef Axis op
     cdef real *between = blocks + (3 * BLOCK + VECTOR * VECTOR) // sizeof(real)
     cdef real *inside = between + 2 * plan.scratch
     cdef real *target
@@ -377,8 +413,13 @@ cdef void _box(Plan plan, const char *x, const Py_ssize_t *x_strides, char *y, c
             count = _repeated(&plan.axes[d], start[d])
             start[d] -= count * plan.axes[d].period
             stop[d] -= count * plan.axes[d].period
-            x += (plan.axes[d].first[start[d]] + count * plan.axes[d].advance) * x_strides[d]
-            extent[d] = _end(&plan.axes[d], stop[d] - 1) - plan.axes[d].first[start[d]]
+            x += count * plan.axes[d].advance * x_strides[d]
+            if d == plan.picked:
+                picks = plan.axes[d].weighed + plan.axes[d].offset[start[d]]
+                extent[d] = plan.axes[d].offset[stop[d]] - plan.axes[d].offset[start[d]]
+            else:
+                x += plan.axes[d].first[start[d]] * x_strides[d]
+                extent[d] = _end(&plan.axes[d], stop[d] - 1) - plan.axes[d].first[start[d]]
     cdef const real *source = <const real *>x
     if plan.half:
         _convert(<unsigned short *>x, steps, extent, <float *>inside, True)
@@ -395,7 +436,10 @@ cdef void _box(Plan plan, const char *x, const Py_ssize_t *x_strides, char *y, c
         else:
             target = <real *>y
             memcpy(packed, sy, sizeof(packed))
-        _apply(source, steps, target, packed, extent, axis, &plan.axes[axis], start[axis], stop[axis],
+        op = plan.axes[axis]
+        if axis == plan.picked:  # its inputs are packed by now
+            op.first = op.offset
+        _apply(source, steps, target, packed, extent, axis, &op, start[axis], stop[axis], -1 if p else plan.picked, picks,
                p == plan.steps - 1 and plan.large, blocks)
         source = target
         memcpy(steps, packed, sizeof(steps))
@@ -443,14 +487,16 @@ cdef inline Py_ssize_t _end(const Axis *op, Py_ssize_t j) noexcept nogil:
 
 
 cdef void _apply(const real *x, const Py_ssize_t *sx, real *y, const Py_ssize_t *sy, const Py_ssize_t *extent,
-                 int axis, const Axis *op, Py_ssize_t j0, Py_ssize_t j1, bint large, real *blocks) noexcept nogil:
+                 int axis, const Axis *op, Py_ssize_t j0, Py_ssize_t j1, int picked, const Py_ssize_t *picks, bint large,
+                 real *blocks) noexcept nogil:
     """Apply outputs ``j0 ... j1 - 1`` of one operator along ``axis``; ``x`` starts at the first input of ``j0``.
 
-    What is ``large`` is made in ``blocks`` and copied past the cache, if inner elements suffice.
+    Of the axis ``picked``, if it is not -1, only the elements ``picks`` are seen. What is ``large`` is made in ``blocks``
+    and copied past the cache, if inner elements suffice.
     """
     cdef Line[DIMS] lines
     cdef Line line
-    cdef Py_ssize_t inner = 1, lane, total = 1, i, rest, base = op.first[j0], vector = VECTOR // sizeof(real)
+    cdef Py_ssize_t inner = 1, total = 1, i, rest, base = op.first[j0]
     cdef int d, innermost = DIMS - 1, outer = 0, longest = 0
     cdef const real *px
     cdef real *py
@@ -458,7 +504,7 @@ cdef void _apply(const real *x, const Py_ssize_t *sx, real *y, const Py_ssize_t 
         inner *= extent[innermost]
         innermost -= 1
     for d in range(innermost + 1):  # the other axes, neighbours with a common step merged
-        if d == axis or extent[d] == 1:
+        if d == axis or d == picked or extent[d] == 1:
             continue
         line = Line(extent[d], sx[d], sy[d])
         if outer and lines[outer - 1].sx == line.count * line.sx and lines[outer - 1].sy == line.count * line.sy:
@@ -467,7 +513,8 @@ cdef void _apply(const real *x, const Py_ssize_t *sx, real *y, const Py_ssize_t 
         lines[outer] = line
         total *= extent[d]
         outer += 1
-    if total * inner == 0:  # no input at all is within reach of this box
+    cdef Py_ssize_t rows = 1 if picked < 0 else extent[picked]
+    if rows * total * inner == 0:  # no input at all is within reach of this box
         return
     if outer == 0:
         lines[0] = Line(1, 0, 0)
@@ -476,8 +523,6 @@ cdef void _apply(const real *x, const Py_ssize_t *sx, real *y, const Py_ssize_t 
         if lines[d].count >= lines[longest].count:
             longest = d
     line = lines[longest]
-    cdef bint transpose = (not op.copies and inner < vector and line.count >= FEW and not (inner == 1 and op.sparse)
-                           and op.widest * inner * VECTOR <= BLOCK)
     for i in range(total // line.count):
         px, py, rest = x, y, i
         for d in range(outer - 1, -1, -1):
@@ -485,29 +530,39 @@ cdef void _apply(const real *x, const Py_ssize_t *sx, real *y, const Py_ssize_t 
                 px += rest % lines[d].count * lines[d].sx
                 py += rest % lines[d].count * lines[d].sy
                 rest //= lines[d].count
-        lane = 0
-        while lane < line.count:
-            if op.copies:
-                _copies(px, sx[axis], py, sy[axis], op, j0, j1, base, inner, large)
-                rest = 1
-            elif BURNPY_DEALS and op.phases and inner == 1 and sx[axis] == 1 and sy[axis] == 1:
-                _dealt(px, py, op, j0, j1, base, large, blocks)
-                rest = 1
-            elif transpose and line.count - lane >= FEW:
-                rest = min(vector, line.count - lane)
-                _columns(px, sx[axis], line.sx, py, sy[axis], line.sy, op, j0, j1, base, inner, rest, large, blocks)
-            elif inner == 1:
-                _signal(px, sx[axis], py, sy[axis], op, j0, j1, base)
-                rest = 1
-            elif large and inner >= vector:
-                _rows_aside(px, sx[axis], py, sy[axis], op, j0, j1, base, inner, blocks)
-                rest = 1
+        for rest in range(rows):
+            if picked < 0:
+                _line(px, sx[axis], py, sy[axis], &line, op, j0, j1, base, inner, large, blocks)
             else:
-                _rows(px, sx[axis], py, sy[axis], op, j0, j1, base, inner)
-                rest = 1
-            lane += rest
-            px += rest * line.sx
-            py += rest * line.sy
+                _line(px + picks[rest] * sx[picked], sx[axis], py + rest * sy[picked], sy[axis], &line, op, j0, j1, base,
+                      inner, large, blocks)
+
+
+cdef void _line(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, const Line *line, const Axis *op, Py_ssize_t j0,
+                Py_ssize_t j1, Py_ssize_t base, Py_ssize_t inner, bint large, real *blocks) noexcept nogil:
+    """Apply one operator to every row along ``line``, by the loops that suit its elements."""
+    cdef Py_ssize_t lane = 0, lanes, vector = VECTOR // sizeof(real)
+    cdef bint packed = sx == inner and sy == inner
+    cdef bint transpose = (not op.copies and inner < vector and line.count >= FEW and op.widest * inner * VECTOR <= BLOCK
+                           and not (op.sparse and packed and inner <= 4))
+    while lane < line.count:
+        lanes = 1
+        if op.copies:
+            _copies(x, sx, y, sy, op, j0, j1, base, inner, large)
+        elif BURNPY_DEALS and op.phases and packed and inner == 1:
+            _dealt(x, y, op, j0, j1, base, large, blocks)
+        elif transpose and line.count - lane >= FEW:
+            lanes = min(vector, line.count - lane)
+            _columns(x, sx, line.sx, y, sy, line.sy, op, j0, j1, base, inner, lanes, large, blocks)
+        elif inner == 1 or packed and inner <= 4:
+            _signal(x, sx, y, sy, op, j0, j1, base, inner)
+        elif large and inner >= vector:
+            _rows_aside(x, sx, y, sy, op, j0, j1, base, inner, blocks)
+        else:
+            _rows(x, sx, y, sy, op, j0, j1, base, inner)
+        lane += lanes
+        x += lanes * line.sx
+        y += lanes * line.sy
 
 
 cdef void _copies(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, const Axis *op,
@@ -517,9 +572,8 @@ cdef void _copies(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, const Ax
     x -= base * sx
     if sy == inner and size <= VECTOR and count < j1 - j0:
         memset(y, 0, (j1 - j0) * size)
-        if count:
-            burnpy_place(<char *>(y - j0 * sy), size, <const char *>x, sx * sizeof(real), op.row + op.offset[j0], op.first,
-                         count, size)
+        burnpy_place(<char *>(y - j0 * sy), size, <const char *>x, sx * sizeof(real), op.row + op.offset[j0], op.first,
+                     count, size)
         return
     while j < j1:
         stop = min(op.alike[j], j1)
@@ -590,7 +644,7 @@ cdef void _dealt(const real *x, real *y, const Axis *op, Py_ssize_t j0, Py_ssize
         else:
             if wait:
                 stop = min(stop, j + wait)
-            _signal(x + op.first[j], 1, target, 1, op, j, stop, op.first[j])
+            _signal(x + op.first[j], 1, target, 1, op, j, stop, op.first[j], 1)
         if large:
             burnpy_stream(y + j - j0, blocks, (stop - j) * sizeof(real))
         j = stop
@@ -681,37 +735,77 @@ cdef void _lanes(const real *x, real *y, const Axis *op, Py_ssize_t j0, Py_ssize
     cdef Py_ssize_t j = j0, stop, c, vector = VECTOR // sizeof(real), step = inner * vector
     cdef const real *w
     cdef const real *start = x - op.first[j0] * step
+    cdef bint mixed
     while j < j1:
-        stop = min(op.alike[j], j1)
+        stop = _alike(op, j, j1, &mixed)
         w = <const real *>op.weights + op.offset[j]
         if op.taps[j] == 0:
             _rows(x, step, y, step, op, j, stop, op.first[j0], step)
         else:
             for c in range(inner):
-                if real is float:
-                    burnpy_runs_f32(start + c * vector, step, y + c * vector, step, op.first + j, w, op.taps[j], stop - j)
-                else:
-                    burnpy_runs_f64(start + c * vector, step, y + c * vector, step, op.first + j, w, op.taps[j], stop - j)
+                _runs(start + c * vector, y + c * vector, step, op, j, stop, mixed, w)
         y += (stop - j) * step
         j = stop
 
 
+cdef inline void _runs(const real *x, real *y, Py_ssize_t step, const Axis *op, Py_ssize_t j, Py_ssize_t stop, bint mixed,
+                       const real *w) noexcept nogil:
+    if real is float:
+        if mixed:
+            burnpy_mixed_runs_f32(x, step, y, step, op.first + j, w, op.taps + j, stop - j)
+        else:
+            burnpy_runs_f32(x, step, y, step, op.first + j, w, op.taps[j], stop - j)
+    else:
+        if mixed:
+            burnpy_mixed_runs_f64(x, step, y, step, op.first + j, w, op.taps + j, stop - j)
+        else:
+            burnpy_runs_f64(x, step, y, step, op.first + j, w, op.taps[j], stop - j)
+
+
+cdef inline Py_ssize_t _alike(const Axis *op, Py_ssize_t j, Py_ssize_t j1, bint *mixed) noexcept nogil:
+    """Return where the runs end, from ``j`` on, that have the same number of taps; ``mixed`` if others, but none 0."""
+    cdef Py_ssize_t stop = min(op.alike[j], j1)
+    mixed[0] = op.taps[j] != 0 and stop - j < FEW
+    while mixed[0] and stop < j1 and op.taps[stop] and op.alike[stop] - stop < FEW:
+        stop = min(op.alike[stop], j1)
+    return stop
+
+
 cdef void _signal(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, const Axis *op, Py_ssize_t j0, Py_ssize_t j1,
-                  Py_ssize_t base) noexcept nogil:
-    """`_rows` of a single element: runs of like length in tight loops."""
-    cdef Py_ssize_t j = j0, stop, done
+                  Py_ssize_t base, Py_ssize_t inner) noexcept nogil:
+    """`_rows` of a single element, or of up to four that follow one another: runs of like length in tight loops."""
+    cdef Py_ssize_t j = j0, stop, done, taps
     cdef const real *w
     cdef const real *start = x - base * sx
+    cdef bint mixed
     while j < j1:
-        stop = min(op.alike[j], j1)
+        stop = _alike(op, j, j1, &mixed)
         w = <const real *>op.weights + op.offset[j]
-        if op.taps[j] == 0:
-            _rows(x, sx, y, sy, op, j, stop, base, 1)
-        elif real is float:
-            done = burnpy_quads(start, y, op.first + j, w, op.taps[j], stop - j) if sx == 1 and sy == 1 else 0
-            burnpy_singles_f32(start, sx, y + done * sy, sy, op.first + j + done, w + done * op.taps[j], op.taps[j],
-                               stop - j - done)
-        else:
-            burnpy_singles_f64(start, sx, y, sy, op.first + j, w, op.taps[j], stop - j)
+        taps = op.taps[j]
+        done = 0
+        if real is float:
+            if taps and not mixed and sx == inner and sy == inner:
+                if inner > 1:
+                    done = burnpy_pixels(start, y, op.first + j, w, taps, stop - j, inner)
+                else:
+                    done = burnpy_quads(start, y, op.first + j, w, taps, stop - j)
+        if taps == 0 or inner > 1:
+            _rows(start + op.first[j + done] * sx, sx, y + done * sy, sy, op, j + done, stop, op.first[j + done], inner)
+        elif done < stop - j:
+            _singles(start, sx, y + done * sy, sy, op, j + done, stop, mixed, w + done * taps)
         y += (stop - j) * sy
         j = stop
+
+
+cdef inline void _singles(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, const Axis *op, Py_ssize_t j,
+                          Py_ssize_t stop, bint mixed, const real *w) noexcept nogil:
+    if real is float:
+        if mixed:
+            burnpy_mixed_singles_f32(x, sx, y, sy, op.first + j, w, op.taps + j, stop - j)
+        else:
+            burnpy_singles_f32(x, sx, y, sy, op.first + j, w, op.taps[j], stop - j)
+    else:
+        if mixed:
+            burnpy_mixed_singles_f64(x, sx, y, sy, op.first + j, w, op.taps + j, stop - j)
+        else:
+            burnpy_singles_f64(x, sx, y, sy, op.first + j, w, op.taps[j], stop - j)

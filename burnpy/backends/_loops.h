@@ -191,8 +191,14 @@ static inline ptrdiff_t burnpy_pick_words(char *y, const char *x, const ptrdiff_
 static void burnpy_pick(char *y, ptrdiff_t sy, const char *x, ptrdiff_t sx, const ptrdiff_t *first, ptrdiff_t runs,
                         ptrdiff_t size) {
     ptrdiff_t j = 0;
-    if (runs && sx == size && sy == size && (size == 4 || size == 8))
+    if (runs && sx == size && sy == size && (size == 4 || size == 8)) {
         j = burnpy_pick_words(y, x, first, runs, size);
+        for (; size == 4 && j < runs; j++)
+            memcpy(y + j * 4, x + first[j] * 4, 4);
+    }
+    if (runs && sx == 12 && sy == 12 && size == 12) /* one word too many, which the next pixel overwrites */
+        for (; j < runs - 1 && first[j] < first[runs - 1]; j++)
+            memcpy(y + j * 12, x + first[j] * 12, 16);
     switch (size) { /* up to four elements of either type */
     case 4: BURNPY_PICK(4); break;
     case 8: BURNPY_PICK(8); break;
@@ -424,9 +430,50 @@ static ptrdiff_t burnpy_quads(const float *x, float *y, const ptrdiff_t *first, 
     default: return taps % 2 ? 0 : burnpy_quads_of(x, y, first, w, taps, runs);
     }
 }
+
+/* Runs of pixels of 2 to 4 contiguous elements, all elements of one at a time. What a pixel has no element for is read from
+ * the next one and overwritten by it, so the last is left to others, and so are those that end where the inputs end. Returns
+ * how many outputs are done. */
+BURNPY_INLINE ptrdiff_t burnpy_pixels_of(const float *x, float *y, const ptrdiff_t *first, const float *w, ptrdiff_t taps,
+                                         ptrdiff_t runs, ptrdiff_t inner) {
+    const ptrdiff_t last = (first[runs - 1] + taps) * inner - 4;
+    ptrdiff_t j = 0;
+    for (; j < runs - 1 && (first[j] + taps - 1) * inner <= last; j++, w += taps) {
+        const float *from = x + first[j] * inner;
+        burnpy_quad sum = w[0] * *(const burnpy_quad *)from;
+        BURNPY_UNROLL for (ptrdiff_t k = 1; k < taps; k++)
+            sum += w[k] * *(const burnpy_quad *)(from + k * inner);
+        *(burnpy_quad *)(y + j * inner) = sum;
+    }
+    return j;
+}
+
+static ptrdiff_t burnpy_pixels(const float *x, float *y, const ptrdiff_t *first, const float *w, ptrdiff_t taps,
+                               ptrdiff_t runs, ptrdiff_t inner) {
+    switch (taps) {
+    case 2: return burnpy_pixels_of(x, y, first, w, 2, runs, inner);
+    case 4: return burnpy_pixels_of(x, y, first, w, 4, runs, inner);
+    case 6: return burnpy_pixels_of(x, y, first, w, 6, runs, inner);
+    default: return burnpy_pixels_of(x, y, first, w, taps, runs, inner);
+    }
+}
 #else
 #define burnpy_quads(x, y, first, w, taps, runs) 0
+#define burnpy_pixels(x, y, first, w, taps, runs, inner) 0
 #endif
+
+/* The same for runs of any length, none of them 0, where it changes from one to the next. */
+#define BURNPY_MIXED(name, real, weigh, vectors)                                                                       \
+    static void name(const real *x, ptrdiff_t sx, real *y, ptrdiff_t sy, const ptrdiff_t *first, const real *w,         \
+                     const ptrdiff_t *taps, ptrdiff_t runs) {                                                          \
+        for (ptrdiff_t j = 0; j < runs; j++, y += sy, w += taps[j - 1])                                                \
+            weigh(y, x + first[j] * sx, sx, w, taps[j], 0, vectors);                                                   \
+    }
+
+BURNPY_MIXED(burnpy_mixed_runs_f32, float, burnpy_weigh_f32, 64 / sizeof(burnpy_vector_f32))
+BURNPY_MIXED(burnpy_mixed_runs_f64, double, burnpy_weigh_f64, 64 / sizeof(burnpy_vector_f64))
+BURNPY_MIXED(burnpy_mixed_singles_f32, float, burnpy_weigh_one_f32, 1)
+BURNPY_MIXED(burnpy_mixed_singles_f64, double, burnpy_weigh_one_f64, 1)
 
 BURNPY_RUNS(burnpy_runs_f32, float, burnpy_weigh_f32, 64 / sizeof(burnpy_vector_f32))
 BURNPY_RUNS(burnpy_runs_f64, double, burnpy_weigh_f64, 64 / sizeof(burnpy_vector_f64))

@@ -11,10 +11,12 @@ from burnpy.backends._dispatch import MAX_AXES, Operator, Plan
 
 __all__ = ["make_plan"]
 
-BOX_BYTES = 1 << 18
-"""What a box of output, and what stands between two operators, may take: half of a small second-level cache."""
+BOX_BYTES = 200 << 10
+"""What a box of output, and what stands between two operators, may take: a part of a small second-level cache."""
 ENOUGH = 16
-"""Outputs along a resized axis below which a box would compute too much twice; given up only when nothing else helps."""
+"""Outputs of a box along a resized axis, or rows, below which there is too little to do at once."""
+ENOUGH_BETWEEN = 64
+"""Outputs along the axis that is resized second below which a box would do too much of the first one twice."""
 
 
 def make_plan(
@@ -41,27 +43,33 @@ def make_plan(
 
 def _pass_order(shape: Sequence[int], operators: Sequence[Operator | None]) -> tuple[int, ...]:
     """Return the axes that have an operator in the order of least work."""
-    axes = [axis for axis, operator in enumerate(operators) if operator is not None]
+    made = {axis: operator for axis, operator in enumerate(operators) if operator is not None}
+    axes = list(made)
 
     def work(order: tuple[int, ...]) -> float:
-        extent = list(shape)
+        extent: list[float] = list(shape)
+        if len(order) > 1 and order[1] < order[0]:
+            extent[order[1]] = _weighed(made[order[0]], made[order[1]])
         total = 0.0
         for axis in order:
-            operator = operators[axis]
-            assert operator is not None
+            operator = made[axis]
             extent[axis] = operator.m
             total += math.prod(extent[axes[0] :]) * _work_per_output(operator, axis == len(shape) - 1)
         return total
 
-    return min(itertools.permutations(axes), key=work)
+    return min(itertools.permutations(reversed(axes)), key=work)
+
+
+def _weighed(first: Operator, second: Operator) -> float:
+    """Return how many inputs of ``second`` are left for it by ``first``, which goes along a later axis; see `Plan`."""
+    return second.mean * second.m if second.apart and first.row_by_row else second.n
 
 
 def _work_per_output(operator: Operator, last: bool) -> float:
     """Estimate the time of one output, in units of a multiply-add on rows of contiguous elements, from measurements.
 
     Along the last axis copies are of single elements, and rows are transposed for the rest, except where few inputs are
-    weighed or all are in turns. Where the work is equal the first axis goes first: boxes of whole rows then compute nothing
-    twice.
+    weighed, or outputs weigh in turns.
     """
     if operator.copies:
         return 10.0 if last else 2.0
@@ -69,7 +77,7 @@ def _work_per_output(operator: Operator, last: bool) -> float:
         return 2.5 * operator.mean + 10.0
     if last and not operator.phases:
         return operator.mean + 4.0 + 4.0 * operator.n / operator.m
-    return operator.mean + 2.0
+    return operator.mean + (2.5 if last else 2.0)
 
 
 def _boxed(shape: tuple[int, ...], operators: tuple[Operator | None, ...], order: tuple[int, ...], half: bool) -> Plan:
@@ -83,7 +91,7 @@ def _boxed(shape: tuple[int, ...], operators: tuple[Operator | None, ...], order
             smaller
             for enough in (ENOUGH, 1)
             for axis, operator in enumerate(operators)
-            if _is_enough(smaller := _halved(box, axis), axis, operators, enough) and smaller != box
+            if _is_enough(smaller := _halved(box, axis), axis, operators, order, enough) and smaller != box
         )
 
 
@@ -91,9 +99,13 @@ def _halved(box: list[int], axis: int) -> list[int]:
     return [*box[:axis], -(-box[axis] // 2), *box[axis + 1 :]]
 
 
-def _is_enough(box: list[int], axis: int, operators: tuple[Operator | None, ...], enough: int) -> bool:
-    """Tell whether a box that was halved along ``axis`` is not too small in outputs, or in rows to do at once."""
-    resized = [d for d, operator in enumerate(operators) if operator is not None]
-    if axis in resized:
-        return box[axis] >= enough
-    return len(resized) > 1 or axis > resized[0] or math.prod(box[: resized[0]]) >= enough
+def _is_enough(
+    box: list[int], axis: int, operators: tuple[Operator | None, ...], order: tuple[int, ...], enough: int
+) -> bool:
+    """Tell whether a box that was halved along ``axis`` is not too small."""
+    operator = operators[axis]
+    if operator is not None:
+        twice = order[1:] == (axis,) and not operator.copies and enough > 1
+        return box[axis] >= (ENOUGH_BETWEEN if twice else enough)
+    first = min(order)
+    return len(order) > 1 or axis > first or math.prod(box[:first]) >= enough
