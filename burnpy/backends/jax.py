@@ -4,6 +4,9 @@ Taps come from burnpy, since ``jax.image`` has no align_corners, drops weights a
 border, and knows one cubic only. Forward applies them, backward applies the transposed ones: gathers, no scatter.
 """
 
+# JAX's own annotations leave parts of its functions open, so that pyright would report every use of one:
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUntypedFunctionDecorator=false
+
 import functools
 from typing import Any
 

@@ -96,7 +96,7 @@ def require_pair(x: NDArray[Any], grad: NDArray[Any]) -> None:
         raise DTypeError(f"grad must have the dtype of x, {x.dtype}; got {grad.dtype}")
 
 
-def _require_array(name: str, array: object) -> None:
+def _require_array(name: str, array: NDArray[Any] | None) -> None:
     if type(array) is np.ndarray and array.dtype.type in DTYPES:
         return
     if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray):
@@ -111,7 +111,7 @@ def _require_array(name: str, array: object) -> None:
 
 def _unpacked(output_size: Sequence[int], spatial_axes: int) -> tuple[int, ...]:
     """Return the sizes as they are if they can be looked up, else checked: a look-up tells 2 from 2.0 and True."""
-    if type(output_size) is tuple and all(type(size) is int for size in output_size):
+    if isinstance(output_size, tuple) and all(type(size) is int for size in output_size):
         return output_size
     return checked_sizes(output_size, spatial_axes)
 

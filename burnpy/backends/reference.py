@@ -200,7 +200,7 @@ def _weighed(rows: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray
     return functools.reduce(np.add, terms) if terms else np.zeros(rows.shape[1:])
 
 
-def _require_array(name: str, array: object) -> None:
+def _require_array(name: str, array: NDArray[Any] | None) -> None:
     if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray):
         raise DTypeError(f"{name} must be a numpy.ndarray; got {type(array).__name__}: convert it with numpy.asarray")
     if array.dtype.type not in DTYPES:

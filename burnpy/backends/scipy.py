@@ -91,7 +91,7 @@ def _matrix(n: int, m: int, options: InterpolateOptions, backward: bool, dtype: 
     return scipy.sparse.csr_array((taps.weights[takes_part].astype(dtype), entries), shape=(m, n))
 
 
-def _require_array(name: str, array: object) -> None:
+def _require_array(name: str, array: NDArray[Any] | None) -> None:
     if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray):
         raise DTypeError(f"{name} must be a numpy.ndarray; got {type(array).__name__}: convert it with numpy.asarray")
     if array.dtype.name not in COMPUTE_TYPES:

@@ -6,7 +6,7 @@ an expected failure can be strict and a reproducer can be pasted.
 
 import functools
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, TypeAlias
 
@@ -194,7 +194,7 @@ def _special(shape: tuple[int, ...], rng: np.random.Generator, value: float) -> 
     return noise
 
 
-_MAKERS: Final[dict[str, Any]] = {
+_MAKERS: Final[dict[str, Callable[[tuple[int, ...], np.random.Generator, np.dtype[Any]], Array]]] = {
     "noise": _noise,
     "noise2": _noise,
     "ramp": _ramp,

@@ -134,8 +134,9 @@ def matrix(cell: Cell, n: int, m: int) -> AxisMatrix:
 
 def windows(weights: Floats, margin: int) -> Floats:
     """Mark in every row the columns from ``margin`` before its first weight to ``margin`` after its last."""
-    columns = np.arange(weights.shape[1])
+    width: int = weights.shape[1]
+    columns = np.arange(width)
     first = np.argmax(weights != 0, axis=1) - margin
-    last = weights.shape[1] - 1 - np.argmax(weights[:, ::-1] != 0, axis=1) + margin
+    last = width - 1 - np.argmax(weights[:, ::-1] != 0, axis=1) + margin
     marks: Floats = ((columns >= first[:, None]) & (columns <= last[:, None])).astype(np.float64)
     return marks

@@ -4,6 +4,9 @@ An `Adapter` converts to the backend's arrays and back and says which memory lay
 becomes `BackendRaised`, so that no exception of a backend is taken for one of the harness.
 """
 
+# The annotations of PyTorch and JAX leave parts of their functions open, and pyright would report every use:
+# pyright: reportUnknownMemberType=false
+
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
