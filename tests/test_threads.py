@@ -105,7 +105,7 @@ def test_the_number_of_threads_must_be_a_positive_integer(threads):
 
 @pytest.mark.parametrize(("count", "threads"), [(1, 4), (2, 4), (7, 2), (100, 3), (5, 1)])
 def test_every_part_is_done_once(count, threads):
-    seen = []
+    seen: list[int] = []
     run_parts(lambda start, stop: seen.extend(range(start, stop)), count, threads)
     assert sorted(seen) == list(range(count))
 
@@ -159,7 +159,7 @@ def test_many_callers_may_share_the_pool(monkeypatch):
     burnpy.set_num_threads(3)
     x = np.random.default_rng(0).standard_normal((2, 3, 60, 70))
     expected = burnpy.interpolate(x, (100, 90), mode="lanczos3").tobytes()
-    wrong = []
+    wrong: list[bytes] = []
 
     def work():
         wrong.extend({burnpy.interpolate(x, (100, 90), mode="lanczos3").tobytes() for _ in range(30)} - {expected})
