@@ -12,18 +12,19 @@ import numpy as np
 import pytest
 
 PACKAGE = Path(__file__).parents[1] / "burnpy"
-LAYERS = {
+LAYERS: dict[str, set[str]] = {
+    "burnpy._cached": set(),
     "burnpy.errors": set(),
     "burnpy.options": {"burnpy.errors"},
     "burnpy.protocol": {"burnpy.errors", "burnpy.options"},
     "burnpy.taps": {"burnpy.errors", "burnpy.options"},
     "burnpy.backends._plan": {"burnpy.backends._dispatch"},
-    "burnpy.backends.reference": {"burnpy.errors", "burnpy.options", "burnpy.protocol"},
+    "burnpy.backends.reference": {"burnpy._cached", "burnpy.errors", "burnpy.options", "burnpy.protocol"},
     "burnpy.backends.registry": {"burnpy.errors", "burnpy.options", "burnpy.protocol", "burnpy.backends.*"},
 }
 """What a module may import of burnpy; a later room may also import all rooms before it."""
-ROOMS = ["burnpy.errors", "burnpy.options", "burnpy.protocol", "burnpy.taps", "burnpy.backends", "burnpy.functional",
-         "burnpy.modules", "burnpy.conformance", "burnpy.cli", "burnpy.__main__"]  # fmt: skip
+ROOMS = ["burnpy._cached", "burnpy.errors", "burnpy.options", "burnpy.protocol", "burnpy.taps", "burnpy.backends",
+         "burnpy.functional", "burnpy.modules", "burnpy.conformance", "burnpy.cli", "burnpy.__main__"]  # fmt: skip
 
 
 def modules():

@@ -4,7 +4,6 @@ Forward applies taps, backward the transposed taps. An array of any memory order
 taken in the order of their strides, and the result has the same order.
 """
 
-import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -12,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from burnpy._cached import cached
 from burnpy.backends._dispatch import MAX_AXES, Operator, Plan
 from burnpy.backends._plan import make_plan
 from burnpy.backends._threads import get_num_threads, run_parts
@@ -24,7 +24,7 @@ __all__ = ["NdarrayBackend", "require_pair", "resample", "resample_backward"]
 
 FloatT = TypeVar("FloatT", bound=np.floating[Any])
 
-DTYPES = (np.float16, np.float32, np.float64)
+DTYPES: tuple[type[np.floating[Any]], ...] = (np.float16, np.float32, np.float64)
 
 WORK_FOR_THREADS = 200_000
 """Multiply-adds below which starting threads costs more than it saves."""
@@ -126,7 +126,7 @@ class _Job:
     backward: bool
 
 
-@functools.lru_cache(maxsize=512)
+@cached(512)
 def _job(shape: tuple[int, ...], options: InterpolateOptions, backward: bool, spatial_axes: int, *output_size: int) -> _Job:
     sizes = checked_sizes(output_size, spatial_axes)
     result = check_image_shape(shape, sizes, spatial_axes)
@@ -181,7 +181,7 @@ def _memory_order(x: NDArray[Any]) -> tuple[int, ...]:
     return tuple(sorted(axes, key=lambda axis: -abs(x.strides[axis]) if x.shape[axis] > 1 else -np.inf))
 
 
-@functools.lru_cache(maxsize=128)
+@cached(128)
 def _plan(job: _Job, memory_order: tuple[int, ...] | None, itemsize: int) -> Plan:
     operators = [
         None if before == after else _operator(before, after, job.options, job.backward, max(itemsize, 4))
@@ -190,7 +190,7 @@ def _plan(job: _Job, memory_order: tuple[int, ...] | None, itemsize: int) -> Pla
     return make_plan(job.source, operators, memory_order or range(len(operators)), half=itemsize == 2)
 
 
-@functools.lru_cache(maxsize=128)
+@cached(128)
 def _operator(n: int, m: int, options: InterpolateOptions, backward: bool, itemsize: int) -> Operator:
     taps = build_taps(m, n, options).transpose() if backward else build_taps(n, m, options)
     weights = taps.weights.astype(np.float32) if itemsize == 4 else taps.weights

@@ -434,7 +434,7 @@ def _entry_points() -> Iterator[tuple[str, _Entry]]:
             yield f"{label}:{point.name}", _Entry(point.name, origin, load, given=(origin, point.value))
 
 
-def _is_factory(value: object) -> bool:
+def _is_factory(value: Any) -> bool:
     return isinstance(value, type) or (callable(value) and not hasattr(value, "interpolate"))
 
 

@@ -4,7 +4,6 @@ Everything here is deterministic: a case names its input, and the same name give
 an expected failure can be strict and a reproducer can be pasted.
 """
 
-import functools
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -13,11 +12,12 @@ from typing import Any, Final, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from burnpy._cached import cached
 from burnpy.options import InterpolateMode, InterpolateOptions
 
 __all__ = ["CELLS", "DTYPES", "LEVELS", "SWEEP", "Case", "Cell", "Level", "Size", "images", "may_slip", "values"]
 
-Level: TypeAlias = Literal["core", "strict"]
+Level: TypeAlias = Literal["core"] | Literal["strict"]
 Size: TypeAlias = tuple[int, int]
 Array: TypeAlias = NDArray[Any]
 
@@ -157,7 +157,7 @@ def values(name: str, shape: tuple[int, ...], dtype: str) -> Array:
     return _values(name, shape, dtype).copy()
 
 
-@functools.lru_cache(maxsize=512)
+@cached(512)
 def _values(name: str, shape: tuple[int, ...], dtype: str) -> Array:
     kind = np.dtype(dtype)
     rng = np.random.default_rng(zlib.crc32(repr((name, shape)).encode()))
@@ -245,7 +245,7 @@ def images(cell: Cell, sizes: Iterable[tuple[Size, Size]] = IMAGES, lead: Size =
             yield Case(cell, (*lead, *size), output_size, **rest)
 
 
-@functools.lru_cache(maxsize=4096)
+@cached(4096)
 def may_slip(cell: Cell, n: int, m: int) -> bool:
     """Tell whether a nearest index computed in floating point, by the formulas in use, is off somewhere at ``n -> m``.
 

@@ -19,7 +19,7 @@ __all__ = ["ALONG_BOTH", "Check", "Dtypes", "any_cell", "bits", "check", "regist
 Cases: TypeAlias = Callable[[Cell], Iterable[Case]]
 Function: TypeAlias = Callable[[Subject, Case], None]
 FunctionT = TypeVar("FunctionT", bound=Function)
-Dtypes: TypeAlias = Literal["widest", "every", "half", "asked"]
+Dtypes: TypeAlias = Literal["widest", "half"] | Literal["every", "asked"]
 """The element types a case is run in: the widest that the backend has in that cell, each that it has, float16 alone, or (to
 find out which it has) each there is."""
 
