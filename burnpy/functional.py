@@ -6,7 +6,7 @@ They turn sizes or scale factors into an output size and hand over to a backend.
 import math
 from collections.abc import Sequence
 from numbers import Real
-from typing import Any, SupportsFloat, SupportsIndex, TypeAlias, TypeVar, overload
+from typing import Any, Literal, SupportsFloat, SupportsIndex, TypeAlias, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +36,7 @@ def interpolate(
     mode: ModeLike = "nearest",
     align_corners: bool = True,
     antialias: bool = False,
-    backend: None = None,
+    backend: Literal["ndarray"] | NdarrayBackend | None = None,
 ) -> NDArray[FloatT]: ...
 @overload
 def interpolate(
@@ -121,7 +121,7 @@ def interpolate_backward(
     mode: ModeLike = "nearest",
     align_corners: bool = True,
     antialias: bool = False,
-    backend: None = None,
+    backend: Literal["ndarray"] | NdarrayBackend | None = None,
 ) -> NDArray[FloatT]: ...
 @overload
 def interpolate_backward(
