@@ -2,8 +2,8 @@
 
 python .ci/check_dist.py DIRECTORY
 
-leaves both in DIRECTORY. Besides what `twine` and `check-wheel-contents` know, every file of the wheel must be of a kind that is
-meant to be installed, and every file of the repository must be in the sdist, or of a kind that is left out on purpose.
+leaves both in DIRECTORY. Besides what `twine` and `check-wheel-contents` know: the wheel has every file that is meant to be
+installed, and the sdist every file of the repository but those that are left out on purpose; neither has anything else.
 """
 
 import re
