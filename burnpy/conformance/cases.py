@@ -18,6 +18,7 @@ from burnpy.options import InterpolateMode, InterpolateOptions
 __all__ = ["CELLS", "DTYPES", "LEVELS", "SWEEP", "Case", "Cell", "Level", "Size", "images", "may_slip", "values"]
 
 Level: TypeAlias = Literal["core"] | Literal["strict"]
+"""How much is asked: what burn's trait promises, or also what burnpy promises."""
 Size: TypeAlias = tuple[int, int]
 Array: TypeAlias = NDArray[Any]
 
