@@ -105,4 +105,4 @@ def _named(module: str, name: str) -> Any:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(sys.argv[1:] or ["good.py", "wrong.py", "libraries.py"]))

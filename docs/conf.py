@@ -21,8 +21,8 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the docstrings say types, shapes and units; annotations spell out every alias
 default_role = "py:obj"
 
-# A name of burnpy must lead somewhere. Others stand as they are: the inventories of their projects would have to be fetched,
-# and a name without a dot may be that of a parameter.
+# A name of burnpy must lead somewhere. Others stand as they are: the inventories of their projects would have to be
+# fetched, and a name without a dot may be that of a parameter.
 nitpicky = True
 nitpick_ignore_regex = [("py:.*", r"(?!burnpy\.).*")]
 
