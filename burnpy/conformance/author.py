@@ -23,7 +23,7 @@ class Outcome:
         self._once = once
         self._cell = cell
         self._is_first = is_first
-        self.id = f"{check}/{cell}"
+        self.id: str = f"{check}/{cell}"
 
     def __call__(self) -> None:
         """Raise AssertionError if the check fails, skip the test if the backend does not support it."""

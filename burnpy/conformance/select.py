@@ -22,7 +22,7 @@ class Selection:
     """
 
     def __init__(self, text: str | None) -> None:
-        self.text = text or ""
+        self.text: str = text or ""
         self._tokens = _TOKEN.findall(self.text)
         self.matches("", "")  # a malformed expression is refused here, not in the middle of a run
 

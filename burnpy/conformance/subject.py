@@ -171,8 +171,8 @@ class Subject:
         self.backend = backend
         self.adapter = adapter
         self.tolerance = tolerance
-        self.calls = 0
-        self.judged = 0
+        self.calls: int = 0
+        self.judged: int = 0
 
     def declares(self, options: InterpolateOptions, backward: bool, dtype: str) -> bool | None:
         """Return what the backend says it can, or None if it says nothing."""
