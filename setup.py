@@ -27,6 +27,6 @@ def kernels(name: str, *flags: str, optional: bool = False) -> Extension:
 
 extensions = [kernels("_kernels")]
 if sysconfig.get_platform().endswith(("x86_64", "amd64")):
-    extensions.append(kernels("_kernels_avx2", "/arch:AVX2" if MSVC else "-mavx2", optional=True))
+    extensions.append(kernels("_kernels_avx2", *(["/arch:AVX2"] if MSVC else ["-mavx2", "-mf16c"]), optional=True))
 
 setup(ext_modules=cythonize(extensions, language_level=3))

@@ -21,6 +21,10 @@ __all__ = ["Taps", "build_taps"]
 Ints: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float64]
 Filter: TypeAlias = Callable[[Ints, int], Floats]
+_Runs: TypeAlias = tuple[NDArray[np.intp], Ints, Floats]
+
+AT_ONCE = 8192
+"""Weights made at a time, since several arrays of as many stand side by side meanwhile."""
 
 PI_BEYOND_FLOAT64 = 1.2246467991473532e-16
 """What the float64 nearest to pi falls short of it."""
@@ -72,13 +76,15 @@ class Taps:
 
         The outputs whose runs hold one input are contiguous, since starts and ends never decrease.
         """
-        count = np.diff(self.offset)
-        rows, columns = _entries(self.first, count)
-        first = np.searchsorted(self.first + count, np.arange(self.n), side="right")
-        offset = _offsets(np.bincount(columns, minlength=self.n))
+        stop = self.first + np.diff(self.offset)
+        first = np.searchsorted(stop, np.arange(self.n), side="right").astype(np.intp)
+        offset = _offsets(np.searchsorted(self.first, np.arange(self.n), side="right") - first)
         weights = np.empty_like(self.weights)
-        weights[offset[columns] + rows - first[columns]] = self.weights
-        return Taps(self.m, self.n, first.astype(np.intp), offset, weights)
+        at_once = AT_ONCE * self.m // max(len(weights), 1) + 1
+        for o in range(0, self.m, at_once):
+            rows, columns = _entries(self.first[o : o + at_once], (stop - self.first)[o : o + at_once])
+            weights[offset[columns] + o + rows - first[columns]] = self.weights[self.offset[o] :][: len(rows)]
+        return Taps(self.m, self.n, first, offset, weights)
 
     def to_dense(self) -> Floats:
         """Return the matrix itself, float64 of shape ``(m, n)``."""
@@ -121,15 +127,21 @@ def build_taps(n: int, m: int, options: InterpolateOptions) -> Taps:
         stretched = q * max(n, m) // m
     elif options.mode is InterpolateMode.BILINEAR:
         c = np.clip(c, 0, (n - 1) * q)
-    start = (c - radius * stretched) // q + 1
-    rows, samples = _entries(start, (c + radius * stretched) // q + 1 - start)
-    numerators = weigh(np.abs(samples * q - c[rows]), stretched)
-    if options.mode is InterpolateMode.BICUBIC and not options.antialias:
-        samples = np.clip(samples, 0, n - 1)
-    else:
-        inside = (samples >= 0) & (samples < n)
-        rows, samples, numerators = rows[inside], samples[inside], numerators[inside]
-    return _gathered(n, m, rows, samples, numerators)
+
+    def runs(c: Ints) -> _Runs:
+        start = (c - radius * stretched) // q + 1
+        rows, samples = _entries(start, (c + radius * stretched) // q + 1 - start)
+        numerators = weigh(np.abs(samples * q - c[rows]), stretched)
+        if options.mode is InterpolateMode.BICUBIC and not options.antialias:
+            samples = np.clip(samples, 0, n - 1)
+        else:
+            inside = (samples >= 0) & (samples < n)
+            rows, samples, numerators = rows[inside], samples[inside], numerators[inside]
+        return _gathered(rows, samples, numerators)
+
+    at_once = AT_ONCE // (2 * radius * stretched // q) + 1
+    first, count, weights = zip(*(runs(c[o : o + at_once]) for o in range(0, m, at_once)), strict=True)
+    return Taps(n, m, np.concatenate(first), _offsets(np.concatenate(count)), np.concatenate(weights))
 
 
 def _nearest(n: int, m: int, exact: bool) -> Taps:
@@ -211,15 +223,15 @@ def _product_error(a: Floats, b: float) -> Floats:
     return a_low * b_low - (((a * b - a_high * b_high) - a_low * b_high) - a_high * b_low)
 
 
-def _gathered(n: int, m: int, rows: Ints, samples: Ints, numerators: Floats) -> Taps:
-    """Add up what fell on the same sample, and divide every run by its sum."""
+def _gathered(rows: Ints, samples: Ints, numerators: Floats) -> _Runs:
+    """Add up what fell on the same sample, and divide every run by its sum; return starts, lengths and weights."""
     new_row = np.flatnonzero(np.diff(rows, prepend=-1))
     first = samples[new_row]
     count = np.append(samples[new_row[1:] - 1], samples[-1]) - first + 1
     offset = _offsets(count)
     sums: Floats = np.bincount(offset[rows] + samples - first[rows], numerators, int(offset[-1])).astype(np.float64)
     totals = np.add.reduceat(sums, offset[:-1], dtype=np.longdouble).astype(np.float64)
-    return Taps(n, m, first.astype(np.intp), offset, sums / np.repeat(totals, count))
+    return first.astype(np.intp), count, sums / np.repeat(totals, count)
 
 
 def _entries(start: NDArray[np.integer], count: NDArray[np.integer]) -> tuple[Ints, Ints]:

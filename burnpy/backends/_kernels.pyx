@@ -9,7 +9,7 @@ the way in and on the way out (`_convert`). Every output is the sum of its produ
 is reached, so that bits depend on neither path, box, thread nor instruction set.
 """
 
-from libc.stdlib cimport free, malloc
+from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
 from libc.string cimport memcpy, memset
 
 import numpy as np
@@ -29,8 +29,18 @@ cdef extern from "_loops.h" nogil:
                             const float *w, Py_ssize_t taps, Py_ssize_t runs)
     void burnpy_singles_f64(const double *x, Py_ssize_t sx, double *y, Py_ssize_t sy, const Py_ssize_t *first,
                             const double *w, Py_ssize_t taps, Py_ssize_t runs)
+    void burnpy_phases_f32(const float *x, float *y, const float *w, Py_ssize_t taps, Py_ssize_t groups, int phases)
+    void burnpy_phases_f64(const double *x, double *y, const double *w, Py_ssize_t taps, Py_ssize_t groups, int phases)
+    void burnpy_halves_f32(const float *x, float *y, const float *w, Py_ssize_t taps, Py_ssize_t groups)
+    void burnpy_halves_f64(const double *x, double *y, const double *w, Py_ssize_t taps, Py_ssize_t groups)
+    bint BURNPY_DEALS
+    Py_ssize_t BURNPY_LANES_F32, BURNPY_LANES_F64
+    Py_ssize_t burnpy_quads(const float *x, float *y, const Py_ssize_t *first, const float *w, Py_ssize_t taps,
+                            Py_ssize_t runs)
     void burnpy_pick(char *y, Py_ssize_t sy, const char *x, Py_ssize_t sx, const Py_ssize_t *first, Py_ssize_t runs,
-                     size_t size)
+                     Py_ssize_t size)
+    void burnpy_place(char *y, Py_ssize_t sy, const char *x, Py_ssize_t sx, const Py_ssize_t *row, const Py_ssize_t *first,
+                      Py_ssize_t count, Py_ssize_t size)
     void burnpy_from_half(float *y, const unsigned short *x, Py_ssize_t sx, Py_ssize_t count)
     void burnpy_to_half(unsigned short *y, Py_ssize_t sy, const float *x, Py_ssize_t count)
     bint burnpy_has_avx2()
@@ -56,12 +66,16 @@ CPU_HAS_AVX2 = burnpy_has_avx2()
 cdef struct Axis:
     # One operator as the loops see it; `first` is NULL for the identity.
     Py_ssize_t widest
+    Py_ssize_t at, period, times, advance  # see `Operator`
     const Py_ssize_t *first
     const Py_ssize_t *offset
     const Py_ssize_t *taps  # of every run: its length, or 0 if one of its weights is zero
     const Py_ssize_t *alike  # of every run: the next one with another number of taps
+    Py_ssize_t phases, regular, irregular  # see `_phases`
     const void *weights
     bint copies
+    bint sparse
+    const Py_ssize_t *row  # of every weight: its output; only where runs of one are few
 
 
 cdef struct Line:
@@ -79,6 +93,10 @@ cdef class Operator:
     first : ndarray of intp, shape (m,)
     offset : ndarray of intp, shape (m + 1,)
     weights : ndarray of float32 or float64, shape (offset[m],)
+    repeat : tuple (at, period, times, advance, longest), optional
+        Of a long axis only a stretch is given, ``times`` periods shorter: outputs ``at - period ... at - 1`` are followed by
+        that many repetitions of themselves, each ``advance`` inputs further on. ``n`` and ``m`` count them; the shapes of
+        the arrays above do not. Boxes may be ``longest`` outputs wide: as far as runs after ``at`` go on like that.
 
     Raises
     ------
@@ -87,10 +105,16 @@ cdef class Operator:
     """
 
     cdef readonly Py_ssize_t n, m
+    cdef readonly Py_ssize_t longest
     cdef readonly Py_ssize_t itemsize
     cdef readonly Py_ssize_t widest  # the longest run
     cdef readonly double mean  # the mean run
     cdef readonly bint copies  # every run is a single weight of 1, or empty
+    cdef Py_ssize_t at, period, times, advance
+    cdef readonly Py_ssize_t phases  # how many outputs weigh in turns; see `_phases`
+    cdef Py_ssize_t regular, irregular
+    cdef readonly bint sparse  # so many inputs are not weighed that transposing them does not pay
+    cdef const Py_ssize_t[::1] row
     cdef const Py_ssize_t[::1] first
     cdef const Py_ssize_t[::1] offset
     cdef const Py_ssize_t[::1] taps
@@ -98,10 +122,18 @@ cdef class Operator:
     cdef const float[::1] weights32
     cdef const double[::1] weights64
 
-    def __init__(self, Py_ssize_t n, Py_ssize_t m, const Py_ssize_t[::1] first, const Py_ssize_t[::1] offset, weights):
+    def __init__(self, Py_ssize_t n, Py_ssize_t m, const Py_ssize_t[::1] first, const Py_ssize_t[::1] offset, weights,
+                 repeat=None):
+        self.n, self.m = n, m
+        self.at, self.period, self.times, self.advance, self.longest = repeat or (1, 1, 0, 0, m)
+        m -= self.times * self.period
+        n -= self.times * self.advance
+        if (min(self.longest, self.period) < 1 or min(self.times, self.advance) < 0 or self.at < self.period
+                or self.times and self.at + self.longest > m):
+            raise ValueError(f"{repeat} does not say how some of {m} runs are repeated")
         if m < 1 or first.shape[0] != m or offset.shape[0] != m + 1 or offset[0] != 0 or offset[m] != len(weights):
             raise ValueError(f"first, offset and weights do not describe {m} runs")
-        self.n, self.m, self.first, self.offset = n, m, first, offset
+        self.first, self.offset = first, offset
         self.itemsize = weights.itemsize
         self.mean = offset[m] / <double>m
         if self.itemsize == 4:
@@ -109,6 +141,7 @@ cdef class Operator:
         else:
             self.weights64 = weights
         self.copies = bool((weights == 1).all())
+        self.sparse = self.n > self.mean * self.m * (1 if self.itemsize == 4 else 2)
         self.widest = 0
         cdef Py_ssize_t o, stop, last_first = 0, last_stop = 0
         for o in range(m):
@@ -120,25 +153,34 @@ cdef class Operator:
             last_first, last_stop = first[o], stop
         self.taps = _unbroken(offset, weights)
         self.alike = _next_unlike(self.taps)
+        if self.copies:
+            self.row = np.repeat(np.arange(m), np.diff(offset))
+        self.phases, self.regular, self.irregular = _phases(*map(np.asarray, (first, self.taps, self.alike, offset)), weights)
 
     def span(self, Py_ssize_t size):
         """Return over how many inputs any block of ``size`` outputs reaches at most, blocks starting at multiples of it."""
-        cdef Py_ssize_t start, stop, widest = 0
+        cdef Axis axis = self.view()
+        cdef Py_ssize_t start, stop, j, widest = 0
         for start in range(0, self.m, size):
             stop = min(start + size, self.m)
-            widest = max(widest, self.first[stop - 1] + self.offset[stop] - self.offset[stop - 1] - self.first[start])
+            j = start - _repeated(&axis, start) * axis.period
+            widest = max(widest, _end(&axis, j + stop - start - 1) - axis.first[j])
         return widest
 
     cdef Axis view(self) noexcept:
         cdef Axis axis
         axis.widest = self.widest
+        axis.at, axis.period, axis.times, axis.advance = self.at, self.period, self.times, self.advance
         axis.first = &self.first[0]
         axis.offset = &self.offset[0]
         axis.taps = &self.taps[0]
         axis.alike = &self.alike[0]
         axis.copies = self.copies
+        axis.sparse = self.sparse
+        axis.row = &self.row[0] if self.copies and self.row.shape[0] else NULL
+        axis.phases, axis.regular, axis.irregular = self.phases, self.regular, self.irregular
         axis.weights = NULL
-        if self.offset[self.m]:
+        if self.offset[self.offset.shape[0] - 1]:
             axis.weights = <const void *>&self.weights32[0] if self.itemsize == 4 else <const void *>&self.weights64[0]
         return axis
 
@@ -154,6 +196,23 @@ def _next_unlike(taps):
     """Return for every run the index of the next one that has another number of taps."""
     changes = np.append(np.flatnonzero(np.diff(taps)) + 1, len(taps))
     return np.repeat(changes, np.diff(changes, prepend=0))
+
+
+def _phases(first, taps, alike, offset, weights):
+    """Return q, j0, j1: of outputs j0 ... j1 - 1 every q-th weighs alike, p inputs further on; q is 0 if none do.
+
+    As where an axis becomes twice or four times as long, ``q, p = 2, 1`` or ``4, 1``, or half as long, ``1, 2``. Output j0
+    begins a turn: the first half of it starts at one input, the second half at the next.
+    """
+    start = int(np.argmax(alike - np.arange(len(alike))))
+    stop, count = int(alike[start]), int(taps[start])
+    if count and count % 2 == 0 and stop - start >= VECTOR:
+        rows, starts = weights[offset[start]:offset[stop]].reshape(-1, count), first[start:stop]
+        for q, p in ((1, 2), (2, 1), (4, 1)):
+            if (starts[q:] - starts[:-q] == p).all() and (rows[q:] == rows[:-q]).all():
+                turn = next((j for j in range(q) if starts[j + q // 2 - 1] < starts[j + q // 2]), 0) if q > 1 else 0
+                return q, start + turn, stop
+    return 0, 0, 0
 
 
 cdef class Plan:
@@ -210,7 +269,7 @@ cdef class Plan:
                     raise ValueError(f"the operator of axis {d} takes another size or type")
                 self.m[d] = operator.m
                 self.axes[d] = operator.view()
-            if self.n[d] < 1 or not 1 <= box[d] <= self.m[d]:
+            if self.n[d] < 1 or not 1 <= box[d] <= (self.m[d] if operators[d] is None else operators[d].longest):
                 raise ValueError(f"axis {d} has a size or a box that is out of range")
             self.extent[d] = box[d]
             self.boxes *= (self.m[d] + self.extent[d] - 1) // self.extent[d]
@@ -272,7 +331,7 @@ cdef class Plan:
         if start < 0 or stop > self.boxes:
             raise ValueError(f"the plan has fewer boxes, {self.boxes}, than {stop}, or start {start} is negative")
         cdef size_t size = self.itemsize * (2 * self.scratch + self.inside + self.outside) + 3 * BLOCK + VECTOR * VECTOR
-        cdef char *memory = <char *>malloc(size + VECTOR)
+        cdef char *memory = <char *>PyMem_RawMalloc(size + VECTOR)
         if memory == NULL:
             raise MemoryError(f"cannot allocate {size} bytes of scratch space")
         cdef char *scratch = memory + VECTOR - <size_t>memory % VECTOR
@@ -284,7 +343,7 @@ cdef class Plan:
                 else:
                     _box(self, x, x_strides, y, y_strides, item, b, <double *>scratch)
             burnpy_stream_end()
-        free(memory)
+        PyMem_RawFree(memory)
 
 
 def _product(sizes):
@@ -315,7 +374,10 @@ cdef void _box(Plan plan, const char *x, const Py_ssize_t *x_strides, char *y, c
         if plan.axes[d].first == NULL:
             x += start[d] * x_strides[d]
         else:
-            x += plan.axes[d].first[start[d]] * x_strides[d]
+            count = _repeated(&plan.axes[d], start[d])
+            start[d] -= count * plan.axes[d].period
+            stop[d] -= count * plan.axes[d].period
+            x += (plan.axes[d].first[start[d]] + count * plan.axes[d].advance) * x_strides[d]
             extent[d] = _end(&plan.axes[d], stop[d] - 1) - plan.axes[d].first[start[d]]
     cdef const real *source = <const real *>x
     if plan.half:
@@ -370,6 +432,11 @@ cdef void _convert(unsigned short *halves, const Py_ssize_t *steps, const Py_ssi
         packed += inner
 
 
+cdef inline Py_ssize_t _repeated(const Axis *op, Py_ssize_t j) noexcept nogil:
+    """Return how many repetitions to go back from output ``j`` to one that is given."""
+    return 0 if j <= op.at else min((j - op.at + op.period - 1) // op.period, op.times)
+
+
 cdef inline Py_ssize_t _end(const Axis *op, Py_ssize_t j) noexcept nogil:
     """Return the input after the last one that output ``j`` weighs."""
     return op.first[j] + op.offset[j + 1] - op.offset[j]
@@ -409,7 +476,7 @@ cdef void _apply(const real *x, const Py_ssize_t *sx, real *y, const Py_ssize_t 
         if lines[d].count >= lines[longest].count:
             longest = d
     line = lines[longest]
-    cdef bint transpose = (not op.copies and inner < vector and line.count >= FEW
+    cdef bint transpose = (not op.copies and inner < vector and line.count >= FEW and not (inner == 1 and op.sparse)
                            and op.widest * inner * VECTOR <= BLOCK)
     for i in range(total // line.count):
         px, py, rest = x, y, i
@@ -422,6 +489,9 @@ cdef void _apply(const real *x, const Py_ssize_t *sx, real *y, const Py_ssize_t 
         while lane < line.count:
             if op.copies:
                 _copies(px, sx[axis], py, sy[axis], op, j0, j1, base, inner, large)
+                rest = 1
+            elif BURNPY_DEALS and op.phases and inner == 1 and sx[axis] == 1 and sy[axis] == 1:
+                _dealt(px, py, op, j0, j1, base, large, blocks)
                 rest = 1
             elif transpose and line.count - lane >= FEW:
                 rest = min(vector, line.count - lane)
@@ -443,14 +513,20 @@ cdef void _apply(const real *x, const Py_ssize_t *sx, real *y, const Py_ssize_t 
 cdef void _copies(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, const Axis *op,
                   Py_ssize_t j0, Py_ssize_t j1, Py_ssize_t base, Py_ssize_t inner, bint large) noexcept nogil:
     """`_rows` where every run is one weight of 1, or empty. Inner elements are contiguous in both."""
-    cdef Py_ssize_t i, j = j0, stop, size = inner * sizeof(real)
+    cdef Py_ssize_t i, j = j0, stop, size = inner * sizeof(real), count = op.offset[j1] - op.offset[j0]
     x -= base * sx
+    if sy == inner and size <= VECTOR and count < j1 - j0:
+        memset(y, 0, (j1 - j0) * size)
+        if count:
+            burnpy_place(<char *>(y - j0 * sy), size, <const char *>x, sx * sizeof(real), op.row + op.offset[j0], op.first,
+                         count, size)
+        return
     while j < j1:
         stop = min(op.alike[j], j1)
         if op.taps[j] == 0:
             for i in range(stop - j):
                 memset(y + i * sy, 0, size)
-        elif large and inner * sizeof(real) > VECTOR:
+        elif large and size > VECTOR:
             for i in range(j, stop):
                 burnpy_stream(y + (i - j) * sy, x + op.first[i] * sx, size)
         else:
@@ -483,6 +559,40 @@ cdef void _columns(const real *x, Py_ssize_t sx, Py_ssize_t lane_x, real *y, Py_
                 _put(y + r * lane_y + (j - j0) * sy, rows + r * apart, (stop - j) * inner, large)
         else:
             _back(result, y + (j - j0) * sy, sy, lane_y, stop - j, inner, lanes)
+        j = stop
+
+
+cdef void _dealt(const real *x, real *y, const Axis *op, Py_ssize_t j0, Py_ssize_t j1, Py_ssize_t base, bint large,
+                 real *blocks) noexcept nogil:
+    """`_signal` of contiguous elements, where outputs weigh alike in turns: a register of turns at once."""
+    cdef Py_ssize_t lanes = BURNPY_LANES_F32 if real is float else BURNPY_LANES_F64
+    cdef Py_ssize_t most = BLOCK // sizeof(real), j = j0, stop, groups, wait
+    cdef const real *w
+    cdef real *target
+    x -= base
+    while j < j1:
+        stop = min(j + most, j1)
+        target = blocks if large else y + j - j0
+        wait = op.regular - j if j < op.regular else (op.phases - (j - op.regular) % op.phases) % op.phases
+        groups = (min(stop, op.irregular) - j) // op.phases // lanes * lanes
+        if wait == 0 and groups > 0:
+            stop = j + groups * op.phases
+            w = <const real *>op.weights + op.offset[j]
+            if op.phases == 1:
+                if real is float:
+                    burnpy_halves_f32(x + op.first[j], target, w, op.taps[j], groups)
+                else:
+                    burnpy_halves_f64(x + op.first[j], target, w, op.taps[j], groups)
+            elif real is float:
+                burnpy_phases_f32(x + op.first[j], target, w, op.taps[j], groups, op.phases)
+            else:
+                burnpy_phases_f64(x + op.first[j], target, w, op.taps[j], groups, op.phases)
+        else:
+            if wait:
+                stop = min(stop, j + wait)
+            _signal(x + op.first[j], 1, target, 1, op, j, stop, op.first[j])
+        if large:
+            burnpy_stream(y + j - j0, blocks, (stop - j) * sizeof(real))
         j = stop
 
 
@@ -589,7 +699,7 @@ cdef void _lanes(const real *x, real *y, const Axis *op, Py_ssize_t j0, Py_ssize
 cdef void _signal(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, const Axis *op, Py_ssize_t j0, Py_ssize_t j1,
                   Py_ssize_t base) noexcept nogil:
     """`_rows` of a single element: runs of like length in tight loops."""
-    cdef Py_ssize_t j = j0, stop
+    cdef Py_ssize_t j = j0, stop, done
     cdef const real *w
     cdef const real *start = x - base * sx
     while j < j1:
@@ -598,7 +708,9 @@ cdef void _signal(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, const Ax
         if op.taps[j] == 0:
             _rows(x, sx, y, sy, op, j, stop, base, 1)
         elif real is float:
-            burnpy_singles_f32(start, sx, y, sy, op.first + j, w, op.taps[j], stop - j)
+            done = burnpy_quads(start, y, op.first + j, w, op.taps[j], stop - j) if sx == 1 and sy == 1 else 0
+            burnpy_singles_f32(start, sx, y + done * sy, sy, op.first + j + done, w + done * op.taps[j], op.taps[j],
+                               stop - j - done)
         else:
             burnpy_singles_f64(start, sx, y, sy, op.first + j, w, op.taps[j], stop - j)
         y += (stop - j) * sy

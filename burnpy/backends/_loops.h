@@ -14,8 +14,17 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+/* Whether the compiler has a word for elements that change places between vectors. */
+#if defined(__GNUC__) && defined(__has_builtin)
+#if __has_builtin(__builtin_shufflevector)
+#define BURNPY_DEALS 1
+#endif
+#endif
 #if defined(_MSC_VER)
 #include <intrin.h>
+#elif defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
 #endif
 
 #if defined(__AVX__)
@@ -103,7 +112,7 @@ static inline void burnpy_tile_f64(const double *x, ptrdiff_t sx, double *y, ptr
 #endif
 
 #define BURNPY_TRANSPOSE(name, real, tile, TILE)                                                                       \
-    static inline void name(const real *x, ptrdiff_t sx, real *y, ptrdiff_t sy, ptrdiff_t rows, ptrdiff_t columns) {    \
+    static inline void name(const real *x, ptrdiff_t sx, real *y, ptrdiff_t sy, ptrdiff_t rows, ptrdiff_t columns) {   \
         ptrdiff_t r, c, whole = columns - columns % TILE;                                                              \
         for (r = 0; r + TILE <= rows; r += TILE) {                                                                     \
             for (c = 0; c < whole; c += TILE)                                                                          \
@@ -148,13 +157,42 @@ static inline void burnpy_stream_end(void) { _mm_sfence(); }
 #define burnpy_stream_end() ((void)0)
 #endif
 
+#if defined(__AVX2__)
+/* y[j] = x[first[j]] for contiguous words of 4 or 8 bytes: where a register of outputs picks from a register of inputs, as it
+ * does where an axis becomes longer, one permutation does it. Returns how many are done; no input after the last is read. */
+static inline ptrdiff_t burnpy_pick_words(char *y, const char *x, const ptrdiff_t *first, ptrdiff_t runs, ptrdiff_t size) {
+    const ptrdiff_t lanes = 32 / size, end = first[runs - 1] + 1;
+    ptrdiff_t j = 0;
+    for (; j + lanes <= runs && first[j] + lanes <= end && first[j + lanes - 1] - first[j] < lanes; j += lanes) {
+        __m256i from, base = _mm256_set1_epi64x(first[j]);
+        __m256i low = _mm256_sub_epi64(_mm256_loadu_si256((const __m256i *)(first + j)), base);
+        if (size == 4) {
+            __m256i high = _mm256_sub_epi64(_mm256_loadu_si256((const __m256i *)(first + j + 4)), base);
+            from = _mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(low), _mm256_castsi256_ps(high), 0x88));
+            from = _mm256_permute4x64_epi64(from, 0xd8);
+        } else { /* both halves of a word */
+            from = _mm256_shuffle_epi32(_mm256_add_epi64(low, low), 0xa0);
+            from = _mm256_add_epi64(from, _mm256_set1_epi64x(1LL << 32));
+        }
+        __m256 words = _mm256_loadu_ps((const float *)(x + first[j] * size));
+        _mm256_storeu_ps((float *)(y + j * size), _mm256_permutevar8x32_ps(words, from));
+    }
+    return j;
+}
+#else
+#define burnpy_pick_words(y, x, first, runs, size) 0
+#endif
+
 /* y[j * sy] = x[first[j] * sx], `size` bytes of each, steps in bytes. */
 #define BURNPY_PICK(size)                                                                                              \
-    for (ptrdiff_t j = 0; j < runs; j++)                                                                               \
+    for (; j < runs; j++)                                                                                              \
         memcpy(y + j * sy, x + first[j] * sx, size)
 
 static void burnpy_pick(char *y, ptrdiff_t sy, const char *x, ptrdiff_t sx, const ptrdiff_t *first, ptrdiff_t runs,
-                        size_t size) {
+                        ptrdiff_t size) {
+    ptrdiff_t j = 0;
+    if (runs && sx == size && sy == size && (size == 4 || size == 8))
+        j = burnpy_pick_words(y, x, first, runs, size);
     switch (size) { /* up to four elements of either type */
     case 4: BURNPY_PICK(4); break;
     case 8: BURNPY_PICK(8); break;
@@ -166,8 +204,28 @@ static void burnpy_pick(char *y, ptrdiff_t sy, const char *x, ptrdiff_t sx, cons
     }
 }
 
-/* IEEE 754 binary16 to binary32 and, to the nearest, ties to even, back; choices instead of branches, so that compilers
- * vectorise the loops. */
+/* y[row[e] * sy] = x[first[row[e]] * sx], likewise. */
+#define BURNPY_PLACE(size)                                                                                             \
+    for (ptrdiff_t e = 0; e < count; e++)                                                                              \
+        memcpy(y + row[e] * sy, x + first[row[e]] * sx, size)
+
+static void burnpy_place(char *y, ptrdiff_t sy, const char *x, ptrdiff_t sx, const ptrdiff_t *row, const ptrdiff_t *first,
+                         ptrdiff_t count, ptrdiff_t size) {
+    switch (size) {
+    case 4: BURNPY_PLACE(4); break;
+    case 8: BURNPY_PLACE(8); break;
+    case 12: BURNPY_PLACE(12); break;
+    case 24: BURNPY_PLACE(24); break;
+    default: BURNPY_PLACE(size);
+    }
+}
+
+/* IEEE 754 binary16 to binary32 and, to the nearest, ties to even, back: by the processor, or by choices instead of branches,
+ * so that compilers vectorise the loops. */
+#if defined(__F16C__) || (defined(_MSC_VER) && defined(__AVX2__))
+#define BURNPY_CONVERTS
+#endif
+
 typedef union {
     uint32_t bits;
     float value;
@@ -178,6 +236,7 @@ static inline float burnpy_single(uint16_t half) {
     word.bits = (uint32_t)(half & 0x7fff) << 13;
     word.value *= scale.value;
     word.bits |= (half & 0x7c00) == 0x7c00 ? 0x7f800000 : 0; /* infinity, NaN */
+    word.bits |= (half & 0x7fff) > 0x7c00 ? 0x00400000 : 0; /* a quiet NaN, as processors make it */
     word.bits |= (uint32_t)(half & 0x8000) << 16;
     return word.value;
 }
@@ -192,25 +251,35 @@ static inline uint16_t burnpy_half(float single) {
     uint32_t half = size < 0x38800000 ? tiny.bits - 0x3f000000 : normal;
     half = size >= 0x477ff000 ? 0x7c00 : half;
     uint32_t payload = size >> 13 & 0x3ff;
-    half = size > 0x7f800000 ? 0x7c00 | payload | (payload == 0) : half; /* NaN stays NaN */
+    half = size > 0x7f800000 ? 0x7e00 | payload : half; /* NaN stays NaN, a quiet one */
     return (uint16_t)(half | sign);
 }
 
 static void burnpy_from_half(float *y, const uint16_t *x, ptrdiff_t sx, ptrdiff_t count) {
+    ptrdiff_t i = 0;
+#ifdef BURNPY_CONVERTS
+    for (; sx == 1 && i + 8 <= count; i += 8)
+        _mm256_storeu_ps(y + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(x + i))));
+#endif
     if (sx == 1)
-        for (ptrdiff_t i = 0; i < count; i++)
+        for (; i < count; i++)
             y[i] = burnpy_single(x[i]);
     else
-        for (ptrdiff_t i = 0; i < count; i++)
+        for (; i < count; i++)
             y[i] = burnpy_single(x[i * sx]);
 }
 
 static void burnpy_to_half(uint16_t *y, ptrdiff_t sy, const float *x, ptrdiff_t count) {
+    ptrdiff_t i = 0;
+#ifdef BURNPY_CONVERTS
+    for (; sy == 1 && i + 8 <= count; i += 8)
+        _mm_storeu_si128((__m128i *)(y + i), _mm256_cvtps_ph(_mm256_loadu_ps(x + i), _MM_FROUND_TO_NEAREST_INT));
+#endif
     if (sy == 1)
-        for (ptrdiff_t i = 0; i < count; i++)
+        for (; i < count; i++)
             y[i] = burnpy_half(x[i]);
     else
-        for (ptrdiff_t i = 0; i < count; i++)
+        for (; i < count; i++)
             y[i * sy] = burnpy_half(x[i]);
 }
 
@@ -236,7 +305,7 @@ typedef double burnpy_vector_f64;
 /* y[...] = sum of w[k] * x[k * sx + ...] from left to right, over a few vectors of contiguous elements. w[0] is not 0; if
  * `zeros` is set other weights may be, and are skipped. `vectors`, at most 16, is a constant where this is inlined. */
 #define BURNPY_WEIGH(name, real, vector)                                                                               \
-    BURNPY_INLINE void name(real *y, const real *x, ptrdiff_t sx, const real *w, ptrdiff_t count, int zeros,            \
+    BURNPY_INLINE void name(real *y, const real *x, ptrdiff_t sx, const real *w, ptrdiff_t count, int zeros,           \
                             int vectors) {                                                                             \
         vector sums[16];                                                                                               \
         const ptrdiff_t lanes = sizeof(vector) / sizeof(real);                                                         \
@@ -260,7 +329,7 @@ BURNPY_WEIGH(burnpy_weigh_one_f64, double, double)
 
 /* One run over `inner` contiguous elements, in stripes of eight registers, then by 64 bytes, then one by one. */
 #define BURNPY_ROW(name, real, vector, weigh, weigh_one)                                                               \
-    static void name(real *y, const real *x, ptrdiff_t sx, const real *w, ptrdiff_t count, ptrdiff_t inner) {           \
+    static void name(real *y, const real *x, ptrdiff_t sx, const real *w, ptrdiff_t count, ptrdiff_t inner) {          \
         const ptrdiff_t stripe = 8 * sizeof(vector) / sizeof(real), few = 64 / sizeof(real);                           \
         for (; inner >= stripe; inner -= stripe, x += stripe, y += stripe)                                             \
             weigh(y, x, sx, w, count, 1, 8);                                                                           \
@@ -276,12 +345,12 @@ BURNPY_ROW(burnpy_row_f64, double, burnpy_vector_f64, burnpy_weigh_f64, burnpy_w
 /* Several runs of `taps` weights, none of them 0: of each the few elements that `weigh` does with `vectors`. The usual
  * numbers of taps are unrolled. */
 #define BURNPY_RUNS(name, real, weigh, vectors)                                                                        \
-    BURNPY_INLINE void name##_of(const real *x, ptrdiff_t sx, real *y, ptrdiff_t sy, const ptrdiff_t *first,            \
+    BURNPY_INLINE void name##_of(const real *x, ptrdiff_t sx, real *y, ptrdiff_t sy, const ptrdiff_t *first,           \
                                  const real *w, ptrdiff_t taps, ptrdiff_t runs) {                                      \
         for (ptrdiff_t j = 0; j < runs; j++, y += sy, w += taps)                                                       \
             weigh(y, x + first[j] * sx, sx, w, taps, 0, vectors);                                                      \
     }                                                                                                                  \
-    static void name(const real *x, ptrdiff_t sx, real *y, ptrdiff_t sy, const ptrdiff_t *first, const real *w,         \
+    static void name(const real *x, ptrdiff_t sx, real *y, ptrdiff_t sy, const ptrdiff_t *first, const real *w,        \
                      ptrdiff_t taps, ptrdiff_t runs) {                                                                 \
         switch (taps) {                                                                                                \
         case 2: name##_of(x, sx, y, sy, first, w, 2, runs); break;                                                     \
@@ -294,23 +363,212 @@ BURNPY_ROW(burnpy_row_f64, double, burnpy_vector_f64, burnpy_weigh_f64, burnpy_w
         }                                                                                                              \
     }
 
+/* Runs of an even number of weights, none of them 0, of single elements: those of four outputs at a time are multiplied as they
+ * lie, and the products transposed, so that each sum is made in its order. Returns how many outputs are done. */
+#ifdef BURNPY_DEALS
+typedef float burnpy_quad __attribute__((vector_size(16), aligned(4), may_alias));
+
+#define BURNPY_SHUFFLE __builtin_shufflevector
+typedef int64_t burnpy_words __attribute__((vector_size(16)));
+static inline burnpy_quad burnpy_pairs(const float *a, const float *b) {
+    int64_t first, second;
+    memcpy(&first, a, 8);
+    memcpy(&second, b, 8);
+    return (burnpy_quad)(burnpy_words){first, second};
+}
+
+BURNPY_INLINE ptrdiff_t burnpy_quads_of(const float *x, float *restrict y, const ptrdiff_t *first, const float *w,
+                                        ptrdiff_t taps, ptrdiff_t runs) {
+    ptrdiff_t j = 0;
+    for (; j + 4 <= runs; j += 4, w += 4 * taps) {
+        const float *a = x + first[j], *b = x + first[j + 1], *c = x + first[j + 2], *d = x + first[j + 3];
+        burnpy_quad sum = {0};
+        BURNPY_UNROLL for (ptrdiff_t k = 0; k + 4 <= taps; k += 4) {
+            burnpy_quad p = *(const burnpy_quad *)(w + k) * *(const burnpy_quad *)(a + k);
+            burnpy_quad q = *(const burnpy_quad *)(w + taps + k) * *(const burnpy_quad *)(b + k);
+            burnpy_quad r = *(const burnpy_quad *)(w + 2 * taps + k) * *(const burnpy_quad *)(c + k);
+            burnpy_quad s = *(const burnpy_quad *)(w + 3 * taps + k) * *(const burnpy_quad *)(d + k);
+            burnpy_quad pq = BURNPY_SHUFFLE(p, q, 0, 4, 1, 5), rs = BURNPY_SHUFFLE(r, s, 0, 4, 1, 5);
+            burnpy_quad of_first = BURNPY_SHUFFLE(pq, rs, 0, 1, 4, 5);
+            if (k)
+                sum += of_first;
+            else
+                sum = of_first;
+            sum += BURNPY_SHUFFLE(pq, rs, 2, 3, 6, 7);
+            pq = BURNPY_SHUFFLE(p, q, 2, 6, 3, 7), rs = BURNPY_SHUFFLE(r, s, 2, 6, 3, 7);
+            sum += BURNPY_SHUFFLE(pq, rs, 0, 1, 4, 5);
+            sum += BURNPY_SHUFFLE(pq, rs, 2, 3, 6, 7);
+        }
+        if (taps % 4) {
+            ptrdiff_t k = taps - 2;
+            burnpy_quad pq = burnpy_pairs(w + k, w + taps + k) * burnpy_pairs(a + k, b + k);
+            burnpy_quad rs = burnpy_pairs(w + 2 * taps + k, w + 3 * taps + k) * burnpy_pairs(c + k, d + k);
+            burnpy_quad of_first = BURNPY_SHUFFLE(pq, rs, 0, 2, 4, 6);
+            if (k)
+                sum += of_first;
+            else
+                sum = of_first;
+            sum += BURNPY_SHUFFLE(pq, rs, 1, 3, 5, 7);
+        }
+        *(burnpy_quad *)(y + j) = sum;
+    }
+    return j;
+}
+
+static ptrdiff_t burnpy_quads(const float *x, float *y, const ptrdiff_t *first, const float *w, ptrdiff_t taps,
+                              ptrdiff_t runs) {
+    switch (taps) {
+    case 2: return burnpy_quads_of(x, y, first, w, 2, runs);
+    case 4: return burnpy_quads_of(x, y, first, w, 4, runs);
+    case 6: return burnpy_quads_of(x, y, first, w, 6, runs);
+    default: return taps % 2 ? 0 : burnpy_quads_of(x, y, first, w, taps, runs);
+    }
+}
+#else
+#define burnpy_quads(x, y, first, w, taps, runs) 0
+#endif
+
 BURNPY_RUNS(burnpy_runs_f32, float, burnpy_weigh_f32, 64 / sizeof(burnpy_vector_f32))
 BURNPY_RUNS(burnpy_runs_f64, double, burnpy_weigh_f64, 64 / sizeof(burnpy_vector_f64))
 BURNPY_RUNS(burnpy_singles_f32, float, burnpy_weigh_one_f32, 1)
 BURNPY_RUNS(burnpy_singles_f64, double, burnpy_weigh_one_f64, 1)
 
-/* Whether this processor and its operating system run the build for AVX2. */
+/* Loops for outputs that weigh alike in turns, where an axis becomes twice or four times as long, or half as long. A register
+ * of consecutive groups of outputs is made at once, and elements change places between registers: LOW and HIGH deal those of
+ * two registers out in turns, EVENS and ODDS pick every second one, in an order that IN_ORDER puts right. */
+#ifdef BURNPY_DEALS
+#if BURNPY_REGISTER == 64
+#define BURNPY_LOW_F32(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+#define BURNPY_HIGH_F32(a, b) __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+#define BURNPY_EVENS_F32(a, b) __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30)
+#define BURNPY_ODDS_F32(a, b) __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31)
+#define BURNPY_IN_ORDER_F32(a) (a)
+#define BURNPY_LOW_F64(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#define BURNPY_HIGH_F64(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#define BURNPY_EVENS_F64(a, b) __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14)
+#define BURNPY_ODDS_F64(a, b) __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15)
+#define BURNPY_IN_ORDER_F64(a) (a)
+#elif BURNPY_REGISTER == 32 /* within halves of a register, where that is cheaper */
+#define BURNPY_LOW_F32(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#define BURNPY_HIGH_F32(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#define BURNPY_EVENS_F32(a, b) __builtin_shufflevector(a, b, 0, 2, 8, 10, 4, 6, 12, 14)
+#define BURNPY_ODDS_F32(a, b) __builtin_shufflevector(a, b, 1, 3, 9, 11, 5, 7, 13, 15)
+#define BURNPY_IN_ORDER_F32(a) __builtin_shufflevector(a, a, 0, 1, 4, 5, 2, 3, 6, 7)
+#define BURNPY_LOW_F64(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)
+#define BURNPY_HIGH_F64(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
+#define BURNPY_EVENS_F64(a, b) __builtin_shufflevector(a, b, 0, 4, 2, 6)
+#define BURNPY_ODDS_F64(a, b) __builtin_shufflevector(a, b, 1, 5, 3, 7)
+#define BURNPY_IN_ORDER_F64(a) __builtin_shufflevector(a, a, 0, 2, 1, 3)
+#else
+#define BURNPY_LOW_F32(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)
+#define BURNPY_HIGH_F32(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
+#define BURNPY_EVENS_F32(a, b) __builtin_shufflevector(a, b, 0, 2, 4, 6)
+#define BURNPY_ODDS_F32(a, b) __builtin_shufflevector(a, b, 1, 3, 5, 7)
+#define BURNPY_IN_ORDER_F32(a) (a)
+#define BURNPY_LOW_F64(a, b) __builtin_shufflevector(a, b, 0, 2)
+#define BURNPY_HIGH_F64(a, b) __builtin_shufflevector(a, b, 1, 3)
+#define BURNPY_EVENS_F64(a, b) __builtin_shufflevector(a, b, 0, 2)
+#define BURNPY_ODDS_F64(a, b) __builtin_shufflevector(a, b, 1, 3)
+#define BURNPY_IN_ORDER_F64(a) (a)
+#endif
+
+/* y[g] = sum of w[k] * x[2 * g + k], an even number of `taps`, for a multiple of as many groups as a register holds. */
+#define BURNPY_HALVES(name, real, vector, evens, odds, in_order)                                                       \
+    BURNPY_INLINE void name##_of(const real *x, real *restrict y, const real *w, ptrdiff_t taps, ptrdiff_t groups) {   \
+        const ptrdiff_t lanes = sizeof(vector) / sizeof(real);                                                         \
+        for (; groups; groups -= lanes, x += 2 * lanes, y += lanes) {                                                  \
+            vector a = *(const vector *)x, b = *(const vector *)(x + lanes), sum = w[0] * evens(a, b);                 \
+            sum += w[1] * odds(a, b);                                                                                  \
+            BURNPY_UNROLL for (ptrdiff_t k = 2; k < taps; k += 2) {                                                    \
+                a = *(const vector *)(x + k), b = *(const vector *)(x + k + lanes);                                    \
+                sum += w[k] * evens(a, b);                                                                             \
+                sum += w[k + 1] * odds(a, b);                                                                          \
+            }                                                                                                          \
+            *(vector *)y = in_order(sum);                                                                              \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static void name(const real *x, real *y, const real *w, ptrdiff_t taps, ptrdiff_t groups) {                        \
+        switch (taps) {                                                                                                \
+        case 2: name##_of(x, y, w, 2, groups); break;                                                                  \
+        case 4: name##_of(x, y, w, 4, groups); break;                                                                  \
+        case 6: name##_of(x, y, w, 6, groups); break;                                                                  \
+        case 8: name##_of(x, y, w, 8, groups); break;                                                                  \
+        case 12: name##_of(x, y, w, 12, groups); break;                                                                \
+        default: name##_of(x, y, w, taps, groups);                                                                     \
+        }                                                                                                              \
+    }
+
+BURNPY_HALVES(burnpy_halves_f32, float, burnpy_vector_f32, BURNPY_EVENS_F32, BURNPY_ODDS_F32, BURNPY_IN_ORDER_F32)
+BURNPY_HALVES(burnpy_halves_f64, double, burnpy_vector_f64, BURNPY_EVENS_F64, BURNPY_ODDS_F64, BURNPY_IN_ORDER_F64)
+
+/* y[g * phases + r] = sum of w[r * taps + k] * x[g + k], or, in the second half of 2 or 4 `phases`, x[g + 1 + k]; for a
+ * multiple of as many groups as a register holds. */
+#define BURNPY_PHASES(name, real, vector, low, high)                                                                   \
+    BURNPY_INLINE void name##_of(const real *x, real *restrict y, const real *w, ptrdiff_t taps, ptrdiff_t groups,     \
+                                 int phases) {                                                                         \
+        const ptrdiff_t lanes = sizeof(vector) / sizeof(real);                                                         \
+        for (; groups; groups -= lanes, x += lanes) {                                                                  \
+            vector sums[4];                                                                                            \
+            BURNPY_UNROLL for (int r = 0; r < phases; r++) {                                                           \
+                const real *from = x + r / (phases / 2);                                                               \
+                sums[r] = w[r * taps] * *(const vector *)from;                                                         \
+                BURNPY_UNROLL for (ptrdiff_t k = 1; k < taps; k++)                                                     \
+                    sums[r] += w[r * taps + k] * *(const vector *)(from + k);                                          \
+            }                                                                                                          \
+            if (phases == 4)                                                                                           \
+                for (int r = 0; r < 2; r++) {                                                                          \
+                    vector even = sums[r], odd = sums[r + 2];                                                          \
+                    sums[r] = low(even, odd);                                                                          \
+                    sums[r + 2] = high(even, odd);                                                                     \
+                }                                                                                                      \
+            for (int r = 0; r < phases; r += 2, y += 2 * lanes) {                                                      \
+                *(vector *)y = low(sums[r], sums[r + 1]);                                                              \
+                *(vector *)(y + lanes) = high(sums[r], sums[r + 1]);                                                   \
+            }                                                                                                          \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static void name(const real *x, real *y, const real *w, ptrdiff_t taps, ptrdiff_t groups, int phases) {            \
+        if (phases == 2)                                                                                               \
+            switch (taps) {                                                                                            \
+            case 2: name##_of(x, y, w, 2, groups, 2); break;                                                           \
+            case 4: name##_of(x, y, w, 4, groups, 2); break;                                                           \
+            case 6: name##_of(x, y, w, 6, groups, 2); break;                                                           \
+            default: name##_of(x, y, w, taps, groups, 2);                                                              \
+            }                                                                                                          \
+        else                                                                                                           \
+            switch (taps) {                                                                                            \
+            case 2: name##_of(x, y, w, 2, groups, 4); break;                                                           \
+            case 4: name##_of(x, y, w, 4, groups, 4); break;                                                           \
+            case 6: name##_of(x, y, w, 6, groups, 4); break;                                                           \
+            default: name##_of(x, y, w, taps, groups, 4);                                                              \
+            }                                                                                                          \
+    }
+
+BURNPY_PHASES(burnpy_phases_f32, float, burnpy_vector_f32, BURNPY_LOW_F32, BURNPY_HIGH_F32)
+BURNPY_PHASES(burnpy_phases_f64, double, burnpy_vector_f64, BURNPY_LOW_F64, BURNPY_HIGH_F64)
+#else
+#define BURNPY_DEALS 0
+#define burnpy_halves_f32(x, y, w, taps, groups) ((void)0)
+#define burnpy_halves_f64(x, y, w, taps, groups) ((void)0)
+#define burnpy_phases_f32(x, y, w, taps, groups, phases) ((void)0)
+#define burnpy_phases_f64(x, y, w, taps, groups, phases) ((void)0)
+#endif
+#define BURNPY_LANES_F32 ((ptrdiff_t)(sizeof(burnpy_vector_f32) / sizeof(float)))
+#define BURNPY_LANES_F64 ((ptrdiff_t)(sizeof(burnpy_vector_f64) / sizeof(double)))
+
+/* Whether this processor and its operating system run the build for AVX2, which also converts half precision. */
 static inline int burnpy_has_avx2(void) {
 #if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
+    unsigned a, b, c, d;
     __builtin_cpu_init();
-    return __builtin_cpu_supports("avx2") != 0;
+    return __builtin_cpu_supports("avx2") && __get_cpuid(1, &a, &b, &c, &d) && c & (1 << 29);
 #elif defined(_M_X64)
     int leaf[4];
     __cpuid(leaf, 0);
     if (leaf[0] < 7)
         return 0;
     __cpuid(leaf, 1);
-    if (!(leaf[2] & (1 << 27)) || (_xgetbv(0) & 6) != 6) /* the system saves the wide registers */
+    if (!(leaf[2] & (1 << 29)) || !(leaf[2] & (1 << 27)) || (_xgetbv(0) & 6) != 6) /* the system saves wide registers */
         return 0;
     __cpuidex(leaf, 7, 0);
     return (leaf[1] & (1 << 5)) != 0;

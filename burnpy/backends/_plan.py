@@ -57,26 +57,43 @@ def _pass_order(shape: Sequence[int], operators: Sequence[Operator | None]) -> t
 
 
 def _work_per_output(operator: Operator, last: bool) -> float:
-    """Estimate the time of one output, in multiply-adds; copies along the last axis are of single elements.
+    """Estimate the time of one output, in units of a multiply-add on rows of contiguous elements, from measurements.
 
-    Where the work is equal the first axis goes first: boxes of whole rows then compute nothing twice.
+    Along the last axis copies are of single elements, and rows are transposed for the rest, except where few inputs are
+    weighed or all are in turns. Where the work is equal the first axis goes first: boxes of whole rows then compute nothing
+    twice.
     """
     if operator.copies:
-        return 2.0 if last else 0.5
-    return operator.mean + 1.0
+        return 10.0 if last else 2.0
+    if last and operator.sparse:
+        return 2.5 * operator.mean + 10.0
+    if last and not operator.phases:
+        return operator.mean + 4.0 + 4.0 * operator.n / operator.m
+    return operator.mean + 2.0
 
 
 def _boxed(shape: tuple[int, ...], operators: tuple[Operator | None, ...], order: tuple[int, ...], half: bool) -> Plan:
     """Halve the box, outermost axis first, until it fits."""
-    box = [size if operator is None else operator.m for size, operator in zip(shape, operators, strict=True)]
+    box = [size if operator is None else operator.longest for size, operator in zip(shape, operators, strict=True)]
     while True:
         plan = Plan(shape, operators, order, tuple(box), half)
         if max(plan.scratch, plan.inside, math.prod(box)) * plan.itemsize <= BOX_BYTES or max(box) == 1:
             return plan
-        axis, least = next(
-            (axis, least)
+        box = next(
+            smaller
             for enough in (ENOUGH, 1)
-            for axis, operator in enumerate(operators)
-            if box[axis] > (least := 1 if operator is None else enough)
+            for axis in range(len(operators))
+            if _is_enough(smaller := _halved(box, axis), axis, operators, enough) and smaller != box
         )
-        box[axis] = max(-(-box[axis] // 2), least)
+
+
+def _halved(box: list[int], axis: int) -> list[int]:
+    return [*box[:axis], -(-box[axis] // 2), *box[axis + 1 :]]
+
+
+def _is_enough(box: list[int], axis: int, operators: tuple[Operator | None, ...], enough: int) -> bool:
+    """Tell whether a box that was halved along ``axis`` is not too small in outputs, or in rows to do at once."""
+    resized = [d for d, operator in enumerate(operators) if operator is not None]
+    if axis in resized:
+        return box[axis] >= enough
+    return len(resized) > 1 or axis > resized[0] or math.prod(box[: resized[0]]) >= enough

@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from burnpy._cached import cached
-from burnpy.backends._dispatch import MAX_AXES, Operator, Plan
+from burnpy.backends._dispatch import MAX_AXES, Plan
+from burnpy.backends._operators import make_operator
 from burnpy.backends._plan import make_plan
 from burnpy.backends._threads import get_num_threads, run_parts
 from burnpy.errors import DTypeError
 from burnpy.options import InterpolateMode, InterpolateOptions
 from burnpy.protocol import check_grad_shape, check_image_shape, checked_sizes
-from burnpy.taps import build_taps
 
 __all__ = ["NdarrayBackend", "require_pair", "resample", "resample_backward"]
 
@@ -184,14 +184,7 @@ def _memory_order(x: NDArray[Any]) -> tuple[int, ...]:
 @cached(128)
 def _plan(job: _Job, memory_order: tuple[int, ...] | None, itemsize: int) -> Plan:
     operators = [
-        None if before == after else _operator(before, after, job.options, job.backward, max(itemsize, 4))
+        None if before == after else make_operator(before, after, job.options, job.backward, max(itemsize, 4))
         for before, after in zip(job.source, job.target, strict=True)
     ]
     return make_plan(job.source, operators, memory_order or range(len(operators)), half=itemsize == 2)
-
-
-@cached(128)
-def _operator(n: int, m: int, options: InterpolateOptions, backward: bool, itemsize: int) -> Operator:
-    taps = build_taps(m, n, options).transpose() if backward else build_taps(n, m, options)
-    weights = taps.weights.astype(np.float32) if itemsize == 4 else taps.weights
-    return Operator(n, m, taps.first, taps.offset, weights)

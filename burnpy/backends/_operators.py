@@ -1,0 +1,67 @@
+"""Operators for the kernels: taps in the type computed in, made once and kept.
+
+Where sizes are as ``p`` to ``q`` in lowest terms, output ``o + q`` weighs what output ``o`` does, ``p`` inputs further on,
+unless a border is near. Of a long axis therefore only a stretch is made, that of shorter sizes of the same ratio, and the
+kernels repeat its middle; so what an operator takes does not grow with the axis.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from burnpy._cached import cached
+from burnpy.backends._dispatch import Operator
+from burnpy.options import InterpolateMode, InterpolateOptions
+from burnpy.taps import build_taps
+
+__all__ = ["make_operator"]
+
+LONG = 1 << 15
+"""Weights above which an operator is worth shortening."""
+LONGEST_BOX = 4096
+"""Outputs that a box may span along an axis that is shortened; what is kept is little longer."""
+
+
+@cached(128)
+def make_operator(n: int, m: int, options: InterpolateOptions, backward: bool, itemsize: int) -> Operator:
+    """Return the operator from ``n`` to ``m`` samples, or, ``backward``, the transpose of the one from ``m`` to ``n``."""
+    stretch = _stretch(n, m, options, backward)
+    n_made, m_made = n - stretch.times * stretch.advance, m - stretch.times * stretch.period
+    taps = build_taps(m_made, n_made, options).transpose() if backward else build_taps(n_made, m_made, options)
+    weights = taps.weights.astype(np.float32) if itemsize == 4 else taps.weights
+    return Operator(n, m, taps.first, taps.offset, weights, stretch if stretch.times else None)
+
+
+class _Stretch(NamedTuple):
+    """How an axis is shortened; see `Operator`."""
+
+    at: int
+    period: int
+    times: int
+    advance: int
+    longest: int
+
+
+def _stretch(n: int, m: int, options: InterpolateOptions, backward: bool) -> _Stretch:
+    before, after = (m, n) if backward else (n, m)
+    radius = _radius(before, after, options)
+    per_output = math.ceil(max(2 * radius, 1) * (n / m if backward else 1))
+    longest = max(min(LONGEST_BOX, LONG // 2 // per_output), 1)
+    # As far as a run reaches over a border; or, backward, as far as the runs reach that weigh less for it.
+    border = 2 * math.ceil(radius) + 2 if backward else math.ceil((radius + 1) * after / before) + 1
+    ends = options.align_corners and not options.mode.is_nearest  # the ratio is one of intervals, not of samples
+    common = math.gcd(n - ends, m - ends)
+    period, advance = (m - ends) // max(common, 1), (n - ends) // max(common, 1)
+    at = border + period
+    if m * per_output <= LONG or min(period, advance) == 0:
+        return _Stretch(at, 1, 0, 0, m)
+    return _Stretch(at, period, max((m - at - longest - border) // period, 0), advance, longest)
+
+
+def _radius(before: int, after: int, options: InterpolateOptions) -> float:
+    """Return over how many samples on either side of its coordinate an output reaches."""
+    if options.mode.is_nearest:
+        return 0.0
+    radius = {InterpolateMode.BILINEAR: 1, InterpolateMode.BICUBIC: 2, InterpolateMode.LANCZOS3: 3}[options.mode]
+    return radius * (max(before / after, 1.0) if options.antialias else 1.0)
