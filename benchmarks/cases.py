@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from burnpy import InterpolateOptions
+from burnpy import InterpolateMode, InterpolateOptions
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,8 @@ class Case:
     def arrays(self) -> tuple[np.ndarray, np.ndarray]:
         """Return ``x`` and a gradient of the result, with the memory order of the case."""
         rng = np.random.default_rng(0)
-        return tuple(self._ordered(rng.random(s, np.float32).astype(self.dtype)) for s in (self.shape, self.result_shape))
+        x, grad = (self._ordered(rng.random(s, np.float32).astype(self.dtype)) for s in (self.shape, self.result_shape))
+        return x, grad
 
     def _ordered(self, array: np.ndarray) -> np.ndarray:
         if self.layout == "nchw":
@@ -58,7 +59,7 @@ MODES = ("nearest", "nearest_exact", *LINEAR)
 
 def half_pixel(mode: str, antialias: bool = False) -> InterpolateOptions:
     """Return the options that most libraries mean by a mode."""
-    return InterpolateOptions(mode, align_corners=False, antialias=antialias)
+    return InterpolateOptions(InterpolateMode(mode), align_corners=False, antialias=antialias)
 
 
 def all_cases() -> list[Case]:

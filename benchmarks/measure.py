@@ -6,11 +6,13 @@ import time
 import tracemalloc
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 
 from benchmarks.cases import Case
 from benchmarks.peers import Job, jobs, to_numpy
+from burnpy.backends import _operators, ndarray
 
 TOLERANCE = {"float64": 1e-6, "float32": 2e-3, "float16": 2e-2}
 """Relative to the largest value; others compute coordinates in float32, which costs them digits at large sizes."""
@@ -95,7 +97,9 @@ def _timing(times: list[float]) -> Timing:
 
 
 def _extra_bytes(job: Job) -> int:
-    """Return the largest amount of memory that a call holds beyond its result."""
+    """Return the largest amount of memory that a first call holds beyond its result: operators are made anew."""
+    for cache in (_operators.make_operator, ndarray._plan):
+        cast(Any, cache).cache_clear()
     tracemalloc.start()
     try:
         before = tracemalloc.get_traced_memory()[0]

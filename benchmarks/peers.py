@@ -3,6 +3,9 @@
 A job is a call without arguments that returns the result as a new array; preparing inputs is not part of it.
 """
 
+# What is measured need not be installed:
+# pyright: reportMissingImports=false
+
 import importlib.util
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -55,11 +58,15 @@ def to_numpy(result: Any) -> np.ndarray:
 def _burnpy(case: Case, x: np.ndarray, grad: np.ndarray, threads: int) -> Job:
     options = case.options
     if len(case.size) == 2:
-        backend = burnpy.backends.NdarrayBackend()
+        backend, size = burnpy.backends.NdarrayBackend(), (case.size[0], case.size[1])
         if case.direction == "forward":
-            return lambda: backend.interpolate(x, case.size, options)
-        return lambda: backend.interpolate_backward(x, grad, case.size, options)
-    keywords = {"mode": options.mode, "align_corners": options.align_corners, "antialias": options.antialias}
+            return lambda: backend.interpolate(x, size, options)
+        return lambda: backend.interpolate_backward(x, grad, size, options)
+    keywords: dict[str, Any] = {
+        "mode": options.mode,
+        "align_corners": options.align_corners,
+        "antialias": options.antialias,
+    }
     if case.direction == "forward":
         return lambda: burnpy.interpolate(x, case.size, **keywords)
     return lambda: burnpy.interpolate_backward(x, grad, case.size, **keywords)

@@ -1,5 +1,8 @@
 """What comes out: a table, JSON, and a plot."""
 
+# Matplotlib need not be installed:
+# pyright: reportMissingImports=false
+
 import json
 import os
 import platform

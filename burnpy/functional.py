@@ -6,7 +6,7 @@ They turn sizes or scale factors into an output size and hand over to a backend.
 import math
 from collections.abc import Sequence
 from numbers import Real
-from typing import Any, TypeAlias, TypeVar, overload
+from typing import Any, Literal, SupportsFloat, SupportsIndex, TypeAlias, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +21,9 @@ __all__ = ["Scale", "Size", "interpolate", "interpolate_backward", "output_size_
 
 FloatT = TypeVar("FloatT", bound=np.floating[Any])
 
-Size: TypeAlias = int | Sequence[int]
-"""One size for every spatial axis, or one an axis."""
-Scale: TypeAlias = float | Sequence[float]
+Size: TypeAlias = SupportsIndex | Sequence[SupportsIndex]
+"""One size for every spatial axis, or one an axis; NumPy's integers, and arrays of them, are sizes too."""
+Scale: TypeAlias = SupportsFloat | Sequence[SupportsFloat]
 """One factor for every spatial axis, or one an axis."""
 
 
@@ -36,7 +36,7 @@ def interpolate(
     mode: ModeLike = "nearest",
     align_corners: bool = True,
     antialias: bool = False,
-    backend: None = None,
+    backend: Literal["ndarray"] | NdarrayBackend | None = None,
 ) -> NDArray[FloatT]: ...
 @overload
 def interpolate(
@@ -121,7 +121,7 @@ def interpolate_backward(
     mode: ModeLike = "nearest",
     align_corners: bool = True,
     antialias: bool = False,
-    backend: None = None,
+    backend: Literal["ndarray"] | NdarrayBackend | None = None,
 ) -> NDArray[FloatT]: ...
 @overload
 def interpolate_backward(
@@ -176,7 +176,7 @@ def interpolate_backward(
     """
     options = InterpolateOptions(mode, align_corners, antialias)
     chosen = _backend(backend)
-    by_shape = isinstance(x, Sequence)
+    by_shape = _is_shape(x)
     shape = _checked_shape(x) if by_shape else _shape_of(x)
     sizes = output_size_of(shape[2:], size, scale_factor)
     if isinstance(chosen, NdarrayBackend):
@@ -201,24 +201,31 @@ def output_size_of(spatial: Sequence[int], size: Size | None, scale_factor: Scal
     if (size is None) == (scale_factor is None):
         raise OptionError(f"give either size or scale_factor; got size={size!r} and scale_factor={scale_factor!r}")
     if scale_factor is None:
-        assert size is not None
-        return checked_sizes([size] * len(spatial) if np.ndim(size) == 0 else size, len(spatial))  # type: ignore[arg-type,list-item]
+        given: Any = size
+        return checked_sizes([given] * len(spatial) if np.ndim(given) == 0 else given, len(spatial))
     factors = _checked_factors(scale_factor, len(spatial))
     return checked_sizes([math.floor(n * factor) for n, factor in zip(spatial, factors, strict=True)], len(spatial))
 
 
 def _checked_factors(scale_factor: Scale, axes: int) -> list[float]:
-    given = list(scale_factor) if isinstance(scale_factor, Sequence | np.ndarray) else [scale_factor] * axes
+    one: Any = scale_factor
+    given: list[Any] = list(one) if isinstance(scale_factor, Sequence | np.ndarray) else [one] * axes
     if len(given) != axes:
         raise OptionError(f"scale_factor must be one number, or {axes}; got {scale_factor!r}")
+    factors: list[float] = []
     for factor in given:
-        if not isinstance(factor, Real) or isinstance(factor, bool) or not 0 < factor < math.inf:
+        if isinstance(factor, bool) or not isinstance(factor, Real) or not 0 < float(factor) < math.inf:
             raise OptionError(f"scale_factor must be positive and finite; got {scale_factor!r}")
-    return [float(factor) for factor in given]
+        factors.append(float(factor))
+    return factors
 
 
 def _backend(backend: str | Backend[Any] | None) -> Backend[Any]:
     return get(backend) if backend is None or isinstance(backend, str) else backend
+
+
+def _is_shape(x: object) -> bool:
+    return isinstance(x, Sequence)
 
 
 def _shape_of(x: Any) -> tuple[int, ...]:

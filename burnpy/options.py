@@ -12,8 +12,8 @@ from burnpy.errors import OptionError
 
 __all__ = ["InterpolateMode", "InterpolateOptions", "ModeLike", "ModeName"]
 
-ModeName: TypeAlias = Literal["nearest", "nearest_exact", "bilinear", "bicubic", "lanczos3"]
-"""The names of the modes, as plain strings."""
+ModeName: TypeAlias = Literal["nearest", "nearest_exact"] | Literal["bilinear", "bicubic", "lanczos3"]
+"""The names of the modes, as plain strings: those that pick a sample, and those that weigh several."""
 
 
 class InterpolateMode(enum.StrEnum):

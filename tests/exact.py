@@ -8,6 +8,7 @@ import functools
 import itertools
 import math
 from fractions import Fraction
+from typing import Any
 
 import mpmath
 import numpy as np
@@ -57,10 +58,10 @@ def row(o, n, m, options):
         return {i: 1 - (c - i)} | ({i + 1: c - i} if i + 1 < n else {})
     i = math.floor(c)
     if mode == "bicubic":
-        weights = {}
+        weights: dict[int, Fraction] = {}
         for k in range(i - 1, i + 3):
             inside = min(max(k, 0), n - 1)
-            weights[inside] = weights.get(inside, 0) + keys(abs(c - k), Fraction(-3, 4))
+            weights[inside] = weights.get(inside, Fraction(0)) + keys(abs(c - k), Fraction(-3, 4))
         return weights
     return normalised({k: lanczos3(abs(c - k)) for k in range(i - 2, i + 4) if 0 <= k < n})
 
@@ -98,7 +99,7 @@ def lanczos3(d):
 
 
 def transposed(rows, n):
-    columns = [[] for _ in range(n)]
+    columns: list[list[Any]] = [[] for _ in range(n)]
     for o, entries in enumerate(rows):
         for i, weight in entries:
             columns[i].append((o, weight))

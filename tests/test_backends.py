@@ -4,6 +4,7 @@ import json
 import math
 import threading
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,11 @@ import burnpy
 from burnpy import DTypeError, InterpolateOptions, ShapeError
 
 DATA = Path(__file__).parent / "data"
-EPS = {np.float64: np.finfo(np.float64).eps, np.float32: np.finfo(np.float32).eps, np.float16: np.finfo(np.float16).eps}
+EPS: dict[Any, Any] = {
+    np.float64: np.finfo(np.float64).eps,
+    np.float32: np.finfo(np.float32).eps,
+    np.float16: np.finfo(np.float16).eps,
+}
 HALF_PIXEL = [o for o in OPTIONS if not o.align_corners]
 
 every_option = pytest.mark.parametrize("options", OPTIONS, ids=name_of)
@@ -356,7 +361,7 @@ def test_eight_threads_at_once_give_the_same_bits(options, rng):
     backend = burnpy.backends.get("ndarray")
     inputs = [rng.standard_normal((2, 2, 20 + k, 33)) for k in range(8)]
     expected = [backend.interpolate(x, (31, 17), options).tobytes() for x in inputs]
-    wrong = []
+    wrong: list[object] = []
 
     def work(k):
         results = {backend.interpolate(inputs[k], (31, 17), options).tobytes() for _ in range(20)}

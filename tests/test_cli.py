@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import burnpy
 from burnpy import InterpolateMode
 from burnpy.cli import app, demo_sheet
-from burnpy.cli import demo as demo_command
+from burnpy.cli.demo import demo as demo_command
 from burnpy.cli.pictures import load
 
 MODES = [mode.value for mode in InterpolateMode]
@@ -208,7 +208,8 @@ def test_a_transparent_colour_becomes_an_alpha_channel(tmp_path, kind, key, want
     source = saved(tmp_path / "in.png", image, transparency=key)
     out = resized(source, tmp_path / "out.png", "--size", "8x8", "--mode", "bilinear")
     assert out.mode == wanted
-    assert (out.getpixel((0, 0))[-1], out.getpixel((7, 7))[-1]) == (255, 0)
+    assert out.getchannel("A").getpixel((0, 0)) == 255
+    assert out.getchannel("A").getpixel((7, 7)) == 0
 
 
 # Palettes
@@ -499,7 +500,7 @@ def png_of_one_deep_pixel():
 def test_sixteen_bit_colour_is_read_in_eight_with_a_note(tmp_path, data):
     path = tmp_path / "deep"
     path.write_bytes(data)
-    notes = []
+    notes: list[str] = []
     assert load(path, notes.append).mode == "RGB"
     assert len(notes) == 1
     assert "16-bit colour" in notes[0]
@@ -509,6 +510,6 @@ def test_sixteen_bit_colour_is_read_in_eight_with_a_note(tmp_path, data):
 def test_where_nothing_is_lost_there_is_no_note(tmp_path, data):
     path = tmp_path / "plain"
     path.write_bytes(data)
-    notes = []
+    notes: list[str] = []
     load(path, notes.append)
     assert notes == []

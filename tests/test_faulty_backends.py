@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 from collections import defaultdict
+from typing import Any
 
 import numpy as np
 import pytest
@@ -138,7 +139,7 @@ class Sparse(Dense):
         )
 
 
-RIGHT = {
+RIGHT: dict[str, Any] = {
     "ndarray": NdarrayBackend,
     "dense product": Dense,
     "passes in the other order": OtherOrder,
@@ -168,7 +169,7 @@ def test_no_registered_backend_is_accused_at_level_core(name):
 
 def test_a_wrong_backend_prints_few_lines_since_what_rests_on_a_failure_is_blocked():
     report = run(BY_NAME["HeightAndWidthSwapped"].make(), select="bilinear")
-    counts = defaultdict(int)
+    counts: defaultdict[str, int] = defaultdict(int)
     for result in report.results:
         counts[result.status] += 1
     assert counts["failed"] <= 6 < counts["blocked"]

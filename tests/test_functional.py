@@ -1,6 +1,7 @@
 """The functions and modules: any number of axes, sizes and scale factors, backends by name."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -121,8 +122,9 @@ def test_other_numbers_of_axes_are_refused(shape):
 
 
 def test_what_is_not_an_array_is_refused():
+    no_array: Any = [[[1.0, 2.0]]]
     with pytest.raises(DTypeError):
-        burnpy.interpolate([[[1.0, 2.0]]], 3)
+        burnpy.interpolate(no_array, 3)
     with pytest.raises(DTypeError):
         burnpy.interpolate(np.ones((1, 1, 4), int), 3)
     with pytest.raises(DTypeError, match="dtype of x"):
@@ -177,5 +179,6 @@ def test_modules_are_values_with_a_readable_repr():
     module = Interpolate1d(scale_factor=2.0, mode="bicubic")
     assert module == Interpolate1d(scale_factor=2.0, mode="bicubic")
     assert "scale_factor=2.0" in repr(module)
+    frozen: Any = module
     with pytest.raises(AttributeError):
-        module.mode = "nearest"
+        frozen.mode = "nearest"

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from typing import Any
 
 import pytest
 
@@ -32,8 +33,9 @@ def test_options_are_values():
     assert hash(one) == hash(same)
     assert one != other
     assert pickle.loads(pickle.dumps(one)) == copy.deepcopy(one) == one
+    frozen: Any = one
     with pytest.raises(AttributeError):
-        one.antialias = True
+        frozen.antialias = True
 
 
 @pytest.mark.parametrize("mode", ["linear", "", "Bilinear", "BILINEAR", None, 3, b"nearest", ["nearest"]])

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,6 +28,7 @@ from burnpy import (
     backends,
 )
 from burnpy.backends import NdarrayBackend
+from burnpy.protocol import SupportsQuery
 
 GOOD = """
 class Plug:
@@ -329,7 +331,8 @@ def test_a_registered_backend_is_found_listed_and_forgotten(given):
     backends.register("mine", given)
     assert "mine" in backends.names()
     assert backends.info("mine").origin == f"registered by {__name__}"
-    assert backends.get("mine").interpolate(1, None, None) == 2
+    anything: Any = None
+    assert backends.get("mine").interpolate(1, anything, anything) == 2
     assert backends.info("mine").state == "loaded"
     backends.unregister("mine")
     assert "mine" not in backends.names()
@@ -351,7 +354,7 @@ def test_a_factory_is_called_when_its_name_is_asked_for_and_once():
 
 
 def test_a_factory_that_fails_is_tried_again_after_refresh():
-    ready = []
+    ready: list[object] = []
 
     def make():
         if not ready:
@@ -384,7 +387,8 @@ def test_a_built_in_name_is_taken_only_on_purpose_and_given_back():
         backends.register("ndarray", Mine())
     backends.register("ndarray", mine := Mine(), override=True)
     try:
-        assert backends.get("ndarray") is mine
+        found: object = backends.get("ndarray")
+        assert found is mine
     finally:
         backends.unregister("ndarray")
     assert isinstance(backends.get("ndarray"), NdarrayBackend)
@@ -394,11 +398,16 @@ class NoName(Mine):
     name = ""
 
 
-class NotCallable(Mine):
+class NotCallable:
+    name = "not callable"
     interpolate = 3
+    interpolate_backward = Mine.interpolate_backward
 
 
-class Swapped(Mine):
+class Swapped:
+    name = "swapped"
+    interpolate = Mine.interpolate
+
     def interpolate_backward(self, x):
         return x
 
@@ -549,5 +558,6 @@ def test_every_built_in_backend_goes_by_its_name_and_answers_the_protocol(name):
     backend = backends.get(name)
     assert backend.name == name
     assert isinstance(backend, burnpy.Backend)
+    assert isinstance(backend, SupportsQuery)
     o = InterpolateOptions("bilinear")
     assert backend.supports(o.mode, align_corners=True, antialias=False, backward=True, dtype="float32") is True

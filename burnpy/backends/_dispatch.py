@@ -3,6 +3,7 @@
 The environment variable ``BURNPY_KERNELS`` forces one, "baseline" or "avx2".
 """
 
+import importlib
 import os
 
 from burnpy.backends import _kernels
@@ -19,15 +20,16 @@ def _chosen() -> str:
         if asked == "avx2":
             raise OptionError("BURNPY_KERNELS is 'avx2', which this processor lacks; unset it or set it to 'baseline'")
         return "baseline"
+    try:
+        importlib.import_module("burnpy.backends._kernels_avx2")
+    except ImportError:  # the compiler had no such option when burnpy was built
+        return "baseline"
     return "avx2"
 
 
 BUILD = _chosen()
 """Which build runs."""
 if BUILD == "avx2":
-    try:
-        from burnpy.backends._kernels_avx2 import MAX_AXES, Operator, Plan
-    except ImportError:  # the compiler had no such option when burnpy was built
-        BUILD = "baseline"
-if BUILD == "baseline":
+    from burnpy.backends._kernels_avx2 import MAX_AXES, Operator, Plan
+else:
     from burnpy.backends._kernels import MAX_AXES, Operator, Plan

@@ -1,11 +1,20 @@
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import disjoint_base
 
 CPU_HAS_AVX2: bool
 MAX_AXES: int
 
+# What Cython adds to every module and class:
+__test__: dict[str, str]
+
+__reduce_cython__: Callable[..., NoReturn]
+__setstate_cython__: Callable[..., NoReturn]
+
+@disjoint_base
 class Operator:
     @property
     def n(self) -> int: ...
@@ -39,7 +48,10 @@ class Operator:
         repeat: tuple[int, int, int, int, int] | None = None,
     ) -> None: ...
     def span(self, size: int, weighed: bool = False) -> int: ...
+    def __reduce_cython__(self) -> NoReturn: ...
+    def __setstate_cython__(self, __pyx_state: object) -> NoReturn: ...
 
+@disjoint_base
 class Plan:
     @property
     def operators(self) -> tuple[Operator | None, ...]: ...

@@ -2,3 +2,6 @@ from burnpy.backends._kernels import CPU_HAS_AVX2 as CPU_HAS_AVX2
 from burnpy.backends._kernels import MAX_AXES as MAX_AXES
 from burnpy.backends._kernels import Operator as Operator
 from burnpy.backends._kernels import Plan as Plan
+from burnpy.backends._kernels import __reduce_cython__ as __reduce_cython__
+from burnpy.backends._kernels import __setstate_cython__ as __setstate_cython__
+from burnpy.backends._kernels import __test__ as __test__

@@ -5,12 +5,12 @@ unless a border is near. Of a long axis therefore only a stretch is made, that o
 kernels repeat its middle; so what an operator takes does not grow with the axis.
 """
 
-import functools
 import math
 from typing import NamedTuple
 
 import numpy as np
 
+from burnpy._cached import cached
 from burnpy.backends._dispatch import Operator
 from burnpy.options import InterpolateMode, InterpolateOptions
 from burnpy.taps import build_taps
@@ -23,7 +23,7 @@ LONGEST_BOX = 4096
 """Outputs that a box may span along an axis that is shortened; what is kept is little longer."""
 
 
-@functools.lru_cache(maxsize=128)
+@cached(128)
 def make_operator(n: int, m: int, options: InterpolateOptions, backward: bool, itemsize: int) -> Operator:
     """Return the operator from ``n`` to ``m`` samples, or, ``backward``, the transpose of the one from ``m`` to ``n``."""
     stretch = _stretch(n, m, options, backward)

@@ -90,7 +90,7 @@ def _boxed(shape: tuple[int, ...], operators: tuple[Operator | None, ...], order
         box = next(
             smaller
             for enough in (ENOUGH, 1)
-            for axis, operator in enumerate(operators)
+            for axis in range(len(operators))
             if _is_enough(smaller := _halved(box, axis), axis, operators, order, enough) and smaller != box
         )
 

@@ -44,9 +44,13 @@ def set_num_threads(threads: int) -> None:
         If it is not an integer of at least 1.
     """
     global _threads
+    _threads = _checked_number(threads)
+
+
+def _checked_number(threads: object) -> int:
     if not isinstance(threads, int) or isinstance(threads, bool) or threads < 1:
         raise OptionError(f"the number of threads must be an integer of at least 1; got {threads!r}")
-    _threads = threads
+    return threads
 
 
 def get_num_threads() -> int:

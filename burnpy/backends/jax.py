@@ -4,6 +4,9 @@ Taps come from burnpy, since ``jax.image`` has no align_corners, drops weights a
 border, and knows one cubic only. Forward applies them, backward applies the transposed ones: gathers, no scatter.
 """
 
+# JAX's own annotations leave parts of its functions open, so that pyright would report every use of one:
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUntypedFunctionDecorator=false
+
 import functools
 from typing import Any
 
@@ -12,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
+from burnpy._cached import cached
 from burnpy.errors import DTypeError
 from burnpy.options import InterpolateMode, InterpolateOptions
 from burnpy.protocol import check_grad_shape, check_image_shape, check_supported, checked_sizes
@@ -106,7 +110,7 @@ def _along(axis: int, x: jax.Array, index: jax.Array, weights: jax.Array, takes_
     return functools.reduce(lambda so_far, k: add(k, so_far), range(taps), total)
 
 
-@functools.lru_cache(maxsize=64)
+@cached(64)
 def _padded_taps(
     n: int, m: int, options: InterpolateOptions, backward: bool
 ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.bool_]]:

@@ -4,7 +4,6 @@ Forward applies taps, backward the transposed taps. An array of any memory order
 taken in the order of their strides, and the result has the same order.
 """
 
-import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -12,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from burnpy._cached import cached
 from burnpy.backends._dispatch import MAX_AXES, Plan
 from burnpy.backends._operators import make_operator
 from burnpy.backends._plan import make_plan
@@ -24,7 +24,7 @@ __all__ = ["NdarrayBackend", "require_pair", "resample", "resample_backward"]
 
 FloatT = TypeVar("FloatT", bound=np.floating[Any])
 
-DTYPES = (np.float16, np.float32, np.float64)
+DTYPES: tuple[type[np.floating[Any]], ...] = (np.float16, np.float32, np.float64)
 
 WORK_FOR_THREADS = 200_000
 """Multiply-adds below which starting threads costs more than it saves."""
@@ -96,7 +96,7 @@ def require_pair(x: NDArray[Any], grad: NDArray[Any]) -> None:
         raise DTypeError(f"grad must have the dtype of x, {x.dtype}; got {grad.dtype}")
 
 
-def _require_array(name: str, array: object) -> None:
+def _require_array(name: str, array: NDArray[Any] | None) -> None:
     if type(array) is np.ndarray and array.dtype.type in DTYPES:
         return
     if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray):
@@ -111,7 +111,7 @@ def _require_array(name: str, array: object) -> None:
 
 def _unpacked(output_size: Sequence[int], spatial_axes: int) -> tuple[int, ...]:
     """Return the sizes as they are if they can be looked up, else checked: a look-up tells 2 from 2.0 and True."""
-    if type(output_size) is tuple and all(type(size) is int for size in output_size):
+    if isinstance(output_size, tuple) and all(type(size) is int for size in output_size):
         return output_size
     return checked_sizes(output_size, spatial_axes)
 
@@ -126,7 +126,7 @@ class _Job:
     backward: bool
 
 
-@functools.lru_cache(maxsize=512)
+@cached(512)
 def _job(shape: tuple[int, ...], options: InterpolateOptions, backward: bool, spatial_axes: int, *output_size: int) -> _Job:
     sizes = checked_sizes(output_size, spatial_axes)
     result = check_image_shape(shape, sizes, spatial_axes)
@@ -181,7 +181,7 @@ def _memory_order(x: NDArray[Any]) -> tuple[int, ...]:
     return tuple(sorted(axes, key=lambda axis: -abs(x.strides[axis]) if x.shape[axis] > 1 else -np.inf))
 
 
-@functools.lru_cache(maxsize=128)
+@cached(128)
 def _plan(job: _Job, memory_order: tuple[int, ...] | None, itemsize: int) -> Plan:
     operators = [
         None if before == after else make_operator(before, after, job.options, job.backward, max(itemsize, 4))

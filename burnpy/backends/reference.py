@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from burnpy._cached import cached
 from burnpy.errors import DTypeError, ShapeError
 from burnpy.options import InterpolateMode, InterpolateOptions
 from burnpy.protocol import check_grad_shape, check_image_shape, checked_sizes
@@ -20,7 +21,7 @@ __all__ = ["ReferenceBackend", "axis_matrix"]
 
 FloatT = TypeVar("FloatT", bound=np.floating[Any])
 
-DTYPES = (np.float16, np.float32, np.float64)
+DTYPES: tuple[type[np.floating[Any]], ...] = (np.float16, np.float32, np.float64)
 
 
 class ReferenceBackend:
@@ -69,7 +70,7 @@ class ReferenceBackend:
         return result
 
 
-@functools.lru_cache(maxsize=64)
+@cached(64)
 def axis_matrix(n: int, m: int, options: InterpolateOptions) -> NDArray[np.float64]:
     """Return the matrix that resamples ``n`` inputs to ``m`` outputs along one axis.
 
@@ -200,7 +201,7 @@ def _weighed(rows: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray
     return functools.reduce(np.add, terms) if terms else np.zeros(rows.shape[1:])
 
 
-def _require_array(name: str, array: object) -> None:
+def _require_array(name: str, array: NDArray[Any] | None) -> None:
     if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray):
         raise DTypeError(f"{name} must be a numpy.ndarray; got {type(array).__name__}: convert it with numpy.asarray")
     if array.dtype.type not in DTYPES:

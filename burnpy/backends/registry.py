@@ -10,9 +10,8 @@ import functools
 import importlib
 import importlib.util
 import os
-import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -185,11 +184,10 @@ def register(name: str, backend: object, *, override: bool = False) -> None:
     InvalidBackendError
         If it is not a backend; says what it lacks.
     """
-    if not isinstance(name, str) or not name or ":" in name:
-        raise OptionError(f"the name of a backend must be a string that is not empty and has no colon; got {name!r}")
+    _check_new_name(name)
     if not _is_factory(backend):
         _check(backend)
-    caller = sys._getframe(1).f_globals.get("__name__", "unknown")
+    caller = _caller()
     with _lock:
         taken = _registered.get(name)
         if taken is not None and taken.given is backend:
@@ -200,6 +198,21 @@ def register(name: str, backend: object, *, override: bool = False) -> None:
                 f"the name {name!r} is taken ({taken.origin}); choose another, or pass override=True to replace it"
             )
         _registered[name] = _Entry(name, f"registered by {caller}", lambda: _made(backend), given=backend)
+
+
+def _caller() -> str:
+    """Return the name of the module that calls the function which calls this one."""
+    import inspect
+
+    frame = inspect.currentframe()
+    for _ in range(2):
+        frame = frame.f_back if frame else None
+    return str(frame.f_globals.get("__name__", "unknown")) if frame else "unknown"
+
+
+def _check_new_name(name: object) -> None:
+    if not isinstance(name, str) or not name or ":" in name:
+        raise OptionError(f"the name of a backend must be a string that is not empty and has no colon; got {name!r}")
 
 
 def unregister(name: str) -> None:
@@ -305,7 +318,7 @@ def set_default(name: str | None) -> None:
 
 
 @contextlib.contextmanager
-def use(backend: str | Backend[Any]) -> Iterator[Backend[Any]]:
+def use(backend: str | Backend[Any]) -> Generator[Backend[Any]]:
     """Make a backend the default inside a ``with`` block, for this thread or asynchronous task alone.
 
     Parameters
@@ -405,7 +418,7 @@ def _scanned() -> dict[str, _Entry]:
 def _entry_points() -> Iterator[tuple[str, _Entry]]:
     from importlib import metadata
 
-    seen = set()
+    seen: set[str] = set()
     for distribution in metadata.distributions():
         try:
             label, version = distribution.metadata["Name"], distribution.version
@@ -421,16 +434,15 @@ def _entry_points() -> Iterator[tuple[str, _Entry]]:
             yield f"{label}:{point.name}", _Entry(point.name, origin, load, given=(origin, point.value))
 
 
-def _is_factory(value: object) -> bool:
+def _is_factory(value: Any) -> bool:
     return isinstance(value, type) or (callable(value) and not hasattr(value, "interpolate"))
 
 
-def _made(value: object) -> Backend[Any]:
+def _made(given: Any) -> Backend[Any]:
     """Return a backend from what an entry point or a program gave: itself, or the result of calling it."""
-    if _is_factory(value):
-        value = value()  # type: ignore[operator]
-    _check(value)
-    return value  # type: ignore[return-value]  # checked, more closely than isinstance would
+    backend: Backend[Any] = given() if _is_factory(given) else given
+    _check(backend)
+    return backend
 
 
 def _plugged_in(point: "EntryPoint") -> Backend[Any]:

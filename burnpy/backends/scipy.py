@@ -3,13 +3,16 @@
 The matrices are burnpy's taps in compressed rows. Slower than the kernels, and it copies, but short enough to be read.
 """
 
-import functools
+# SciPy has no types of its own; who checks burnpy with typings/ beside it sees those there:
+# mypy: disable-error-code="import-untyped"
+
 from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from burnpy._cached import cached
 from burnpy.errors import DTypeError
 from burnpy.options import InterpolateMode, InterpolateOptions
 from burnpy.protocol import check_grad_shape, check_image_shape, checked_sizes
@@ -80,7 +83,7 @@ def _multiplied(
     return np.ascontiguousarray(y, dtype)
 
 
-@functools.lru_cache(maxsize=64)
+@cached(64)
 def _matrix(n: int, m: int, options: InterpolateOptions, backward: bool, dtype: str) -> scipy.sparse.csr_array:
     """Return the operator from ``n`` to ``m`` samples, shape ``(m, n)``, without its zeros: they take no part."""
     taps = build_taps(m, n, options).transpose() if backward else build_taps(n, m, options)
@@ -91,7 +94,7 @@ def _matrix(n: int, m: int, options: InterpolateOptions, backward: bool, dtype: 
     return scipy.sparse.csr_array((taps.weights[takes_part].astype(dtype), entries), shape=(m, n))
 
 
-def _require_array(name: str, array: object) -> None:
+def _require_array(name: str, array: NDArray[Any] | None) -> None:
     if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray):
         raise DTypeError(f"{name} must be a numpy.ndarray; got {type(array).__name__}: convert it with numpy.asarray")
     if array.dtype.name not in COMPUTE_TYPES:

@@ -4,11 +4,11 @@ What PyTorch does not have, or gets wrong, is refused: lanczos3 without antialia
 nearest modes at the sizes where its single-precision index picks another sample. Nothing is computed by burnpy instead.
 """
 
-import functools
 from typing import Any
 
 import torch
 
+from burnpy._cached import cached
 from burnpy.errors import DTypeError, UnsupportedError
 from burnpy.options import InterpolateMode, InterpolateOptions
 from burnpy.protocol import check_grad_shape, check_image_shape, check_supported, checked_sizes
@@ -126,7 +126,7 @@ def _require_exact_index(mode: InterpolateMode, n: int, m: int, device: str) -> 
         )
 
 
-@functools.lru_cache(maxsize=4096)
+@cached(4096)
 def _picks_exactly(mode: InterpolateMode, n: int, m: int, device: str) -> bool:
     """Ask PyTorch which samples it picks, and compare with the exact index, in whole numbers."""
     column = torch.arange(n, dtype=torch.float32, device=device).reshape(1, 1, n, 1)

@@ -38,7 +38,7 @@ def _in_one_line(error: Exception) -> str:
     return f"not enough memory: {text}".removesuffix(": ") if isinstance(error, MemoryError) else text
 
 
-app = typer.Typer(cls=_OneLineErrors, no_args_is_help=True, add_completion=False)
+app: typer.Typer = typer.Typer(cls=_OneLineErrors, no_args_is_help=True, add_completion=False)
 for _command in (resize, backends, demo, conformance):
     app.command()(_command)
 app.add_typer(vectors_app, name="vectors")

@@ -1,5 +1,6 @@
 """``burnpy conformance``: judge backends by the contract."""
 
+import importlib.util
 from pathlib import Path
 from typing import Annotated
 
@@ -73,7 +74,7 @@ def conformance(
 
 
 def _factors(settings: list[str]) -> dict[str, float]:
-    factors = {}
+    factors: dict[str, float] = {}
     for setting in settings:
         dtype, _, factor = setting.partition("=")
         try:
@@ -139,10 +140,8 @@ def _write(reports: list[Report], json: Path | None, junit: Path | None, html: P
 
 
 def _searched(console: Console, name: str, level: Level, select: str | None, seed: int, budget: float) -> bool:
-    try:
-        import hypothesis  # noqa: F401 - only to say how to get it
-    except ModuleNotFoundError:
-        raise OptionError('--search needs Hypothesis: pip install "burnpy[test]"') from None
+    if importlib.util.find_spec("hypothesis") is None:
+        raise OptionError('--search needs Hypothesis: pip install "burnpy[test]"')
     from burnpy.conformance.search import search
 
     with console.status(f"searching {name}"):

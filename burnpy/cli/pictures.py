@@ -154,7 +154,7 @@ def _big_pictures_welcome() -> AbstractContextManager[Any]:
 
 def _losses(file: Any) -> list[str]:
     """Say what will be lost of an opened, not yet loaded, file."""
-    losses = []
+    losses: list[str] = []
     if (frames := getattr(file, "n_frames", 1)) > 1:
         losses.append(f"the first of {frames} pictures is taken")
     if _is_deep_colour(file):
@@ -168,10 +168,14 @@ def _is_deep_colour(file: Any) -> bool:
     """Whether the file has more than 8 bits a channel, as far as its reader's instructions for decoding tell."""
     arguments: list[object] = []
     for _, _, _, given in getattr(file, "tile", ()):
-        arguments.extend(given if isinstance(given, tuple) else [given])
+        arguments += _listed(given)
     deep = any(";16" in str(argument) for argument in arguments)
     deep_ppm = file.format == "PPM" and any(isinstance(argument, int) and argument > 255 for argument in arguments)
     return file.mode in ("LA", "RGB", "RGBA", "CMYK") and (deep or deep_ppm)
+
+
+def _listed(given: tuple[object, ...] | str | None) -> list[object]:
+    return list(given) if isinstance(given, tuple) else [given]
 
 
 def _plain(image: Image.Image, file_format: str | None) -> Image.Image:

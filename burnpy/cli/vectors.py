@@ -11,7 +11,9 @@ from burnpy.conformance import vectors
 
 __all__ = ["vectors_app"]
 
-vectors_app = typer.Typer(no_args_is_help=True, help="Write test vectors for any language, and judge what it made of them.")
+vectors_app: typer.Typer = typer.Typer(
+    no_args_is_help=True, help="Write test vectors for any language, and judge what it made of them."
+)
 
 
 class _Format(StrEnum):

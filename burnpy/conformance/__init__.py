@@ -5,7 +5,7 @@ pytest suite; ``burnpy conformance NAME`` is the command line; ``pytest --pyargs
 NAME`` needs no file at all. Nothing here imports pytest until it is asked for.
 """
 
-from burnpy.conformance.author import parametrize_with_checks
+from burnpy.conformance.author import Outcome, parametrize_with_checks
 from burnpy.conformance.cases import CELLS, Case, Cell, Level, values
 from burnpy.conformance.check import Check
 from burnpy.conformance.checks import all_checks
@@ -18,6 +18,7 @@ __all__ = [
     "Cell",
     "Check",
     "Level",
+    "Outcome",
     "Report",
     "Result",
     "Status",

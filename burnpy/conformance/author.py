@@ -3,10 +3,13 @@
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+from numpy.typing import NDArray
+
 from burnpy.conformance.cases import Level
 from burnpy.conformance.report import Report
 from burnpy.conformance.runner import plan, run
 from burnpy.conformance.select import Selection
+from burnpy.protocol import Backend
 
 __all__ = ["Outcome", "parametrize_with_checks"]
 
@@ -20,7 +23,7 @@ class Outcome:
         self._once = once
         self._cell = cell
         self._is_first = is_first
-        self.id = f"{check}/{cell}"
+        self.id: str = f"{check}/{cell}"
 
     def __call__(self) -> None:
         """Raise AssertionError if the check fails, skip the test if the backend does not support it."""
@@ -44,7 +47,7 @@ class Outcome:
 class _Once:
     """The runs of a decorator: one a cell, made when a test of that cell is the first to ask."""
 
-    def __init__(self, backend: Any, settings: dict[str, Any]) -> None:
+    def __init__(self, backend: str | Backend[Any], settings: dict[str, Any]) -> None:
         self.backend = backend
         self.settings = settings
         self.reports: dict[str, Report] = {}
@@ -53,11 +56,12 @@ class _Once:
         if cell not in self.reports:
             select = self.settings.get("select")
             own = f"({select}) and {cell}" if select else cell
-            self.reports[cell] = run(self.backend, **{**self.settings, "select": own})
+            settings: dict[str, Any] = {**self.settings, "select": own}
+            self.reports[cell] = run(self.backend, **settings)
         return self.reports[cell]
 
 
-def outcomes(backend: Any, **settings: Any) -> list[Outcome]:
+def outcomes(backend: str | Backend[Any], **settings: Any) -> list[Outcome]:
     """Return one outcome for every check in every cell of a level, or those of them that ``select`` matches."""
     once, selection = _Once(backend, settings), Selection(settings.get("select"))
     pairs = [
@@ -67,7 +71,14 @@ def outcomes(backend: Any, **settings: Any) -> list[Outcome]:
 
 
 def parametrize_with_checks(
-    backend: Any, *, level: Level = "core", expected_failures: Mapping[str, str] | None = None, **settings: Any
+    backend: str | Backend[Any],
+    *,
+    level: Level = "core",
+    expected_failures: Mapping[str, str] | None = None,
+    select: str | None = None,
+    tolerances: Mapping[str, float] | None = None,
+    from_numpy: Callable[[NDArray[Any]], Any] | None = None,
+    to_numpy: Callable[[Any], NDArray[Any]] | None = None,
 ) -> Callable[[FunctionT], FunctionT]:
     """Parametrise a test by every check in every cell.
 
@@ -78,7 +89,7 @@ def parametrize_with_checks(
     level : "core" or "strict"
     expected_failures : mapping of str to str, optional
         Reasons by check, or by ``check/mode/variant/direction`` with ``*`` for any. What is listed and passes fails.
-    **settings
+    select, tolerances, from_numpy, to_numpy
         As for `burnpy.conformance.run`.
 
     Returns
@@ -94,6 +105,14 @@ def parametrize_with_checks(
     """
     import pytest
 
-    parameters = outcomes(backend, level=level, expected_failures=expected_failures, **settings)
+    parameters = outcomes(
+        backend,
+        level=level,
+        expected_failures=expected_failures,
+        select=select,
+        tolerances=tolerances,
+        from_numpy=from_numpy,
+        to_numpy=to_numpy,
+    )
     decorate = pytest.mark.parametrize("check", parameters, ids=repr)
     return lambda function: decorate(function)

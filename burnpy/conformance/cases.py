@@ -4,20 +4,21 @@ Everything here is deterministic: a case names its input, and the same name give
 an expected failure can be strict and a reproducer can be pasted.
 """
 
-import functools
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from burnpy._cached import cached
 from burnpy.options import InterpolateMode, InterpolateOptions
 
 __all__ = ["CELLS", "DTYPES", "LEVELS", "SWEEP", "Case", "Cell", "Level", "Size", "images", "may_slip", "values"]
 
-Level: TypeAlias = Literal["core", "strict"]
+Level: TypeAlias = Literal["core"] | Literal["strict"]
+"""How much is asked: what burn's trait promises, or also what burnpy promises."""
 Size: TypeAlias = tuple[int, int]
 Array: TypeAlias = NDArray[Any]
 
@@ -157,7 +158,7 @@ def values(name: str, shape: tuple[int, ...], dtype: str) -> Array:
     return _values(name, shape, dtype).copy()
 
 
-@functools.lru_cache(maxsize=512)
+@cached(512)
 def _values(name: str, shape: tuple[int, ...], dtype: str) -> Array:
     kind = np.dtype(dtype)
     rng = np.random.default_rng(zlib.crc32(repr((name, shape)).encode()))
@@ -194,7 +195,7 @@ def _special(shape: tuple[int, ...], rng: np.random.Generator, value: float) -> 
     return noise
 
 
-_MAKERS: Final[dict[str, Any]] = {
+_MAKERS: Final[dict[str, Callable[[tuple[int, ...], np.random.Generator, np.dtype[Any]], Array]]] = {
     "noise": _noise,
     "noise2": _noise,
     "ramp": _ramp,
@@ -245,7 +246,7 @@ def images(cell: Cell, sizes: Iterable[tuple[Size, Size]] = IMAGES, lead: Size =
             yield Case(cell, (*lead, *size), output_size, **rest)
 
 
-@functools.lru_cache(maxsize=4096)
+@cached(4096)
 def may_slip(cell: Cell, n: int, m: int) -> bool:
     """Tell whether a nearest index computed in floating point, by the formulas in use, is off somewhere at ``n -> m``.
 

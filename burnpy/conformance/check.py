@@ -6,7 +6,7 @@ it. A check is made from a plain function by the decorator `check`.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,8 @@ __all__ = ["ALONG_BOTH", "Check", "Dtypes", "any_cell", "bits", "check", "regist
 
 Cases: TypeAlias = Callable[[Cell], Iterable[Case]]
 Function: TypeAlias = Callable[[Subject, Case], None]
-Dtypes: TypeAlias = Literal["widest", "every", "half", "asked"]
+FunctionT = TypeVar("FunctionT", bound=Function)
+Dtypes: TypeAlias = Literal["widest", "half"] | Literal["every", "asked"]
 """The element types a case is run in: the widest that the backend has in that cell, each that it has, float16 alone, or (to
 find out which it has) each there is."""
 
@@ -75,10 +76,10 @@ def check(
     applies: Callable[[Cell], bool] = any_cell,
     needs: tuple[str, ...] = ("shape_and_dtype",),
     dtypes: Dtypes = "widest",
-) -> Callable[[Function], Function]:
+) -> Callable[[FunctionT], FunctionT]:
     """Register a function named ``check_<id>`` as a check; its docstring is the sentence."""
 
-    def register(function: Function) -> Function:
+    def register(function: FunctionT) -> FunctionT:
         name = function.__name__.removeprefix("check_")
         sentence = " ".join((function.__doc__ or "").split())
         family = function.__module__.rpartition(".")[2]

@@ -72,7 +72,7 @@ def _antialiased(cell: Cell, o: int, n: int, m: int) -> Row:
     stretch = max(Fraction(n, m), Fraction(1))
     centre = Fraction((2 * o + 1) * n, 2 * m)
     reach = cell.radius * stretch
-    row = {}
+    row: Row = {}
     for i in range(max(math.floor(centre - reach + HALF), 0), min(math.floor(centre + reach + HALF), n)):
         d = (i - centre + HALF) / stretch
         weight = max(1 - abs(d), Fraction(0)) if cell.mode == "bilinear" else _keys(d, -HALF)

@@ -64,7 +64,8 @@ def _matrix(reports: tuple[Report, ...]) -> str:
         f"<th colspan={len(mine)}>{escape(report.backend)}</th>" for report, mine in zip(reports, levels, strict=True)
     )
     second = "".join(f"<th>{level}</th>" for mine in levels for level in mine)
-    rows, before = [], ""
+    rows: list[str] = []
+    before = ""
     for key in matrices[0]:
         mode, variant, direction = key
         first = " class=first" if mode != before else ""

@@ -5,13 +5,13 @@ the products and sums, and at level core also by what it costs to compute a sour
 precision: ``eps * n`` samples, over which a filter's weights move by as much.
 """
 
-import functools
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from burnpy._cached import cached
 from burnpy.backends.reference import axis_matrix
 from burnpy.conformance.cases import Case, Cell, Level
 from burnpy.options import InterpolateOptions
@@ -120,8 +120,8 @@ def _matrix(options: InterpolateOptions, radius: int, backward: bool, n: int, m:
     return forward.transpose() if backward else forward
 
 
-_small = functools.lru_cache(maxsize=16384)(_matrix)
-_large = functools.lru_cache(maxsize=32)(_matrix)
+_small = cached(16384)(_matrix)
+_large = cached(32)(_matrix)
 SMALL: Final = 1024
 """Matrices of up to so many elements are all kept; of the others, which take megabytes, the latest."""
 
@@ -134,8 +134,9 @@ def matrix(cell: Cell, n: int, m: int) -> AxisMatrix:
 
 def windows(weights: Floats, margin: int) -> Floats:
     """Mark in every row the columns from ``margin`` before its first weight to ``margin`` after its last."""
-    columns = np.arange(weights.shape[1])
+    width: int = weights.shape[1]
+    columns = np.arange(width)
     first = np.argmax(weights != 0, axis=1) - margin
-    last = weights.shape[1] - 1 - np.argmax(weights[:, ::-1] != 0, axis=1) + margin
+    last = width - 1 - np.argmax(weights[:, ::-1] != 0, axis=1) + margin
     marks: Floats = ((columns >= first[:, None]) & (columns <= last[:, None])).astype(np.float64)
     return marks

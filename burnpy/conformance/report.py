@@ -13,19 +13,11 @@ from burnpy.conformance.check import Check
 
 __all__ = ["BAD", "Failure", "Matrix", "Report", "Result", "Status"]
 
-Status: TypeAlias = Literal[
-    "passed",
-    "failed",
-    "unsupported",
-    "blocked",
-    "skipped",
-    "expected failure",
-    "unexpected pass",
-    "left out",
-    "untested",
-    "error",
-    "partial",
-]
+Status: TypeAlias = (
+    Literal["passed", "partial", "unsupported", "skipped", "expected failure", "left out"]
+    | Literal["failed", "error", "blocked", "untested", "unexpected pass"]
+)
+"""What became of a check in a cell; a passing run has none of the second kind."""
 Matrix: TypeAlias = dict[tuple[str, str, str], dict[Level, Status]]
 """By (mode, variant, direction), then by level."""
 
@@ -166,7 +158,7 @@ class Report:
     level: Level
     results: tuple[Result, ...]
     dead: tuple[str, ...] = ()
-    tolerances: dict[str, dict[str, str]] = field(default_factory=dict)
+    tolerances: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
     selection: str = ""
     seconds: float = 0.0
 
@@ -178,7 +170,7 @@ class Report:
     @property
     def case_counts(self) -> Counter[str]:
         """How many cases ended how."""
-        return sum((result.counts for result in self.results), Counter())
+        return sum((result.counts for result in self.results), Counter[str]())
 
     @property
     def failures(self) -> tuple[Result, ...]:

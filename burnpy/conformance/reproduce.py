@@ -24,7 +24,7 @@ def reproducer(backend: Any, adapter: Adapter, check: Check, case: Case, verdict
     return f'python -c "{code}"' if plain else f"python -c {shlex.quote(code)}"
 
 
-def _backend_code(backend: Any) -> tuple[str, str]:
+def _backend_code(backend: object) -> tuple[str, str]:
     """Return an import and an expression that give the backend."""
     name = str(getattr(backend, "name", ""))
     if name in names():

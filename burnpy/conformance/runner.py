@@ -24,6 +24,7 @@ from burnpy.conformance.reproduce import reproducer
 from burnpy.conformance.select import Selection, expectation_for
 from burnpy.conformance.subject import Adapter, Failed, NotApplicable, Subject, adapter_for
 from burnpy.errors import OptionError, UnsupportedError
+from burnpy.protocol import Backend
 
 __all__ = ["Progress", "plan", "replay", "run"]
 
@@ -46,7 +47,7 @@ def _known_level(level: str) -> None:
 
 
 def run(
-    backend: Any,
+    backend: str | Backend[Any],
     *,
     level: Level = "core",
     expected_failures: Mapping[str, str] | None = None,
@@ -96,7 +97,12 @@ def run(
 
 
 def replay(
-    backend: Any, check: str, case: Case, *, tolerances: Mapping[str, float] | None = None, adapter: Adapter | None = None
+    backend: str | Backend[Any],
+    check: str,
+    case: Case,
+    *,
+    tolerances: Mapping[str, float] | None = None,
+    adapter: Adapter | None = None,
 ) -> None:
     """Run one check on one case, and print what it finds; what reproducers call."""
     chosen = get(backend) if isinstance(backend, str) else backend
@@ -119,9 +125,9 @@ class _Runner:
     tolerance: Tolerance
     expected: dict[str, str]
     selection: Selection
-    dtypes: dict[str, list[str]] = field(default_factory=dict)
-    bad: dict[str, set[str]] = field(default_factory=dict)
-    excused: dict[str, set[str]] = field(default_factory=dict)
+    dtypes: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    bad: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
+    excused: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
 
     def run(self, level: Level, progress: Progress | None) -> Report:
         planned = plan(level)

@@ -22,7 +22,7 @@ class Selection:
     """
 
     def __init__(self, text: str | None) -> None:
-        self.text = text or ""
+        self.text: str = text or ""
         self._tokens = _TOKEN.findall(self.text)
         self.matches("", "")  # a malformed expression is refused here, not in the middle of a run
 
@@ -81,7 +81,7 @@ def read_expected_failures(path: Path) -> dict[str, str]:
     OptionError
         If a line has no reason.
     """
-    expected = {}
+    expected: dict[str, str] = {}
     for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
         text = line.strip()
         if text and not text.startswith("#"):

@@ -4,6 +4,9 @@ An `Adapter` converts to the backend's arrays and back and says which memory lay
 becomes `BackendRaised`, so that no exception of a backend is taken for one of the harness.
 """
 
+# The annotations of PyTorch and JAX leave parts of their functions open, and pyright would report every use:
+# pyright: reportUnknownMemberType=false
+
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
@@ -168,8 +171,8 @@ class Subject:
         self.backend = backend
         self.adapter = adapter
         self.tolerance = tolerance
-        self.calls = 0
-        self.judged = 0
+        self.calls: int = 0
+        self.judged: int = 0
 
     def declares(self, options: InterpolateOptions, backward: bool, dtype: str) -> bool | None:
         """Return what the backend says it can, or None if it says nothing."""

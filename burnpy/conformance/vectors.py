@@ -23,7 +23,7 @@ from burnpy.errors import BurnpyError, OptionError, UnsupportedError
 
 __all__ = ["FORMATS", "Format", "Judgement", "check", "export"]
 
-Format: TypeAlias = Literal["npz", "json", "safetensors"]
+Format: TypeAlias = Literal["json", "npz"] | Literal["safetensors"]  # in files of NumPy and Python alone | by an extra
 Arrays: TypeAlias = dict[str, NDArray[Any]]
 
 FORMATS: Final[tuple[Format, ...]] = ("json", "npz", "safetensors")
@@ -76,7 +76,7 @@ def export(directory: Path, format: Format = "json") -> int:
     if format not in FORMATS:
         raise OptionError(f"format must be one of {', '.join(FORMATS)}; got {format!r}")
     directory.mkdir(parents=True, exist_ok=True)
-    entries = []
+    entries: list[dict[str, Any]] = []
     files: dict[str, str] = {}
     for cell in CELLS:
         cases = list(_cases(cell))
@@ -179,7 +179,7 @@ def check(directory: Path, results: Path, *, level: Level = "core", dtype: str =
     found = _results(results)
     eps = float(np.finfo(dtype).eps)
     cache: dict[str, dict[str, Arrays]] = {}
-    verdicts = []
+    verdicts: list[Judgement] = []
     for entry in manifest["vectors"]:
         file = entry["file"]
         if file not in cache:

@@ -3,6 +3,7 @@
 An axis of n inputs and m outputs is two indices and two weights an output. Forward gathers by them, backward scatters.
 """
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -30,8 +31,8 @@ class ExampleBackend:
         """Resize the last two axes of ``x``."""
         sizes = _checked(x, output_size, options)
         high, wide = (_lines(n, m, options) for n, m in zip(x.shape[2:], sizes, strict=True))
-        rows = sum(w[:, None].astype(x.dtype) * x[:, :, i] for i, w in high)
-        return np.asarray(sum(w.astype(x.dtype) * rows[..., i] for i, w in wide))
+        rows = functools.reduce(np.add, [w[:, None].astype(x.dtype) * x[:, :, i] for i, w in high])
+        return functools.reduce(np.add, [w.astype(x.dtype) * rows[..., i] for i, w in wide])
 
     def interpolate_backward(
         self, x: NDArray[Any], grad: NDArray[Any], output_size: tuple[int, int], options: InterpolateOptions, /
@@ -42,13 +43,13 @@ class ExampleBackend:
             raise DTypeError(f"grad must be an array of the dtype of x, {x.dtype}; got {type(grad).__name__}")
         check_grad_shape(x.shape, grad.shape, sizes)
         high, wide = (_lines(n, m, options) for n, m in zip(x.shape[2:], sizes, strict=True))
-        columns = np.zeros((*grad.shape[:3], x.shape[3]), x.dtype)
+        columns = np.zeros((x.shape[3], *grad.shape[:3]), x.dtype)
         for i, w in wide:
-            np.add.at(columns, (..., i), w.astype(x.dtype) * grad)
-        result = np.zeros(x.shape, x.dtype)
+            np.add.at(columns, i, np.moveaxis(w.astype(x.dtype) * grad, 3, 0))
+        result = np.zeros((x.shape[2], *grad.shape[:2], x.shape[3]), x.dtype)
         for i, w in high:
-            np.add.at(result, (slice(None), slice(None), i), w[:, None].astype(x.dtype) * columns)
-        return result
+            np.add.at(result, i, np.moveaxis(w[:, None].astype(x.dtype) * np.moveaxis(columns, 0, 3), 2, 0))
+        return np.ascontiguousarray(np.moveaxis(result, 0, 2))
 
 
 def _checked(x: NDArray[Any], output_size: tuple[int, int], options: InterpolateOptions) -> tuple[int, ...]:

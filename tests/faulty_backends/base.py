@@ -3,15 +3,17 @@
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from burnpy import DTypeError, InterpolateOptions, ShapeError
 from burnpy.backends.ndarray import NdarrayBackend
 from burnpy.backends.reference import axis_matrix
+from burnpy.conformance import Level
 from burnpy.protocol import check_grad_shape, check_image_shape, checked_sizes
 
-FAULTS = []
+FAULTS: list["Fault"] = []
 
 
 @dataclass(frozen=True)
@@ -23,13 +25,13 @@ class Fault:
 
     name: str
     sentence: str
-    make: Callable[[], object]
+    make: Callable[[], Any]
     about: str
     cells: str
-    level: str
+    level: Level
 
 
-def fault(about, cells="bilinear/half_pixel/forward", level="core"):
+def fault(about, cells="bilinear/half_pixel/forward", level: Level = "core"):
     """Enter a class into the zoo; its docstring says what the mistake is."""
 
     def enter(kind):
@@ -106,7 +108,7 @@ class Wrapped(NdarrayBackend):
     """Right: the compiled backend, with one place before and one after the work, in both directions."""
 
     name = "wrapped"
-    supports = None  # it says nothing of what it can
+    supports: Any = None  # it says nothing of what it can
 
     def interpolate(self, x, output_size, options):
         return self.around(super().interpolate, (x,), output_size, options)

@@ -3,6 +3,7 @@
 import random
 import threading
 import time
+from collections.abc import Callable
 
 import numpy as np
 
@@ -45,7 +46,7 @@ class ZeroTimesNan(Careful):
 
     def columns(self, weights):
         some = np.flatnonzero(weights)
-        return range(max(some[0] - 1, 0), min(some[-1] + 2, len(weights))) if len(some) else some
+        return np.arange(max(some[0] - 1, 0), min(some[-1] + 2, len(weights))) if len(some) else some
 
 
 @fault("minus_zero_survives", "nearest/half_pixel/forward", level="strict")
@@ -315,6 +316,8 @@ class OneScratchForAllThreads(Wrapped):
 
 class Caching(Dense):
     """Right, with a cache of operators under a key that forgets something."""
+
+    key: Callable[..., object]
 
     def __init__(self):
         self.cache = {}

@@ -1,5 +1,8 @@
 """Mistakes in the backward direction alone."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from faulty_backends.base import Dense, exact, fault, refuse, with_options
@@ -92,6 +95,8 @@ class GradientWithoutAntialias(Dense):
 
 class GradientThatReadsX(Dense):
     """Right, with a place for what x does to the gradient."""
+
+    changed: Callable[..., Any]
 
     def interpolate_backward(self, x, grad, output_size, options):
         return self.changed(x, super().interpolate_backward(x, grad, output_size, options))

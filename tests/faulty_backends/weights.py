@@ -1,6 +1,7 @@
 """Mistakes in taps and coordinates."""
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -218,6 +219,8 @@ class OneOutputTakesTheCentre(Dense):
 
 class Nearest(Careful):
     """Right, with a place for the index of each output."""
+
+    index: Callable[..., int]
 
     def axis(self, n, m, options, axis, backward):
         matrix = np.zeros((m, n))

@@ -66,7 +66,8 @@ def check_shape_and_dtype(subject: Subject, case: Case) -> None:
     """
     arguments = subject.arguments(case, case.source())
     native = subject.guarded(lambda: subject.raw(case, *arguments))
-    kind = type(arguments[0])
+    given: object = arguments[0]
+    kind = type(given)
     subject.judge(isinstance(native, kind), f"expected an array of type {kind.__name__}, got {type(native).__name__}")
     result = subject.guarded(lambda: subject.adapter.to_numpy(native))
     subject.judge(

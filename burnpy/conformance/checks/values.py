@@ -1,6 +1,5 @@
 """The result is the oracle's, over every small size, sizes that programs get wrong, and published numbers."""
 
-import functools
 import json
 from collections.abc import Iterator
 from importlib import resources
@@ -8,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from burnpy._cached import cached
 from burnpy.conformance.cases import CELLS, IMAGES, SWEEP, Case, Cell, images
 from burnpy.conformance.check import ALONG_BOTH, check
 from burnpy.conformance.oracle import Tolerance, expected
@@ -69,7 +69,7 @@ def check_values_at_large_sizes(subject: Subject, case: Case) -> None:
     subject.judge_values(case, case.source())
 
 
-@functools.cache
+@cached(1)
 def _published() -> list[dict[str, Any]]:
     text = resources.files("burnpy.conformance").joinpath("published.json").read_text("utf-8")
     vectors: list[dict[str, Any]] = json.loads(text)
