@@ -64,7 +64,7 @@ def half_pixel(mode: str, antialias: bool = False) -> InterpolateOptions:
 
 def all_cases() -> list[Case]:
     """Return every case, forward and backward."""
-    cases = [case for suite in (large, rgb, small, other, types) for case in suite()]
+    cases = [case for suite in (large, rgb, small, other, types, scaling) for case in suite()]
     return [
         Case(c.suite, c.shape, c.size, c.options, direction, c.dtype, c.layout)
         for c in cases
@@ -121,3 +121,9 @@ def types() -> list[Case]:
         for dtype in ("float64", "float16")
         for mode in ("nearest", "bilinear", "bicubic")
     ]
+
+
+def scaling() -> list[Case]:
+    """The same job at growing sizes: the time should be a line."""
+    sizes = [(n, 2 * n) for n in (128, 256, 512, 1024, 2048, 4096)]
+    return [Case("scaling", (1, 1, n, n), (m, m), half_pixel("bicubic")) for n, m in sizes]

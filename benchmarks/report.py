@@ -4,6 +4,7 @@
 # pyright: reportMissingImports=false
 
 import json
+import math
 import os
 import platform
 from collections.abc import Sequence
@@ -26,14 +27,14 @@ def table(results: Sequence[Result]) -> Table:
     """Return milliseconds of burnpy, and of every other how many times as long it took."""
     made = Table(title=f"{results[0].threads} thread(s): burnpy in ms (median), others in multiples of it")
     made.add_column("case")
-    for column in ("burnpy", *PEERS, *COPIES):
+    for column in ("burnpy", *PEERS, *COPIES, "extra MB"):
         made.add_column(column, justify="right")
     for result in results:
         cells = [f"{result.timings['burnpy'].median * 1e3:.3f}"]
         for other in (*PEERS, *COPIES):
             ratio = result.ratio(other) if other in result.timings else None
             cells.append("" if ratio is None else f"{'[red]' if ratio < 1 and other in PEERS else ''}{ratio:.2f}")
-        made.add_row(result.case.name, *cells)
+        made.add_row(result.case.name, *cells, f"{result.extra_bytes / 1e6:.2f}")
     return made
 
 
@@ -124,3 +125,12 @@ def show(console: Console, results: Sequence[Result]) -> None:
                       f"least {entry['least']}x ({entry['least at']})")  # fmt: skip
         for slower in entry["slower in"]:
             console.print(f"  slower in {slower}")
+    most = max(results, key=lambda result: result.extra_bytes)
+    console.print(f"extra memory of a first call: at most {most.extra_bytes / 1e6:.2f} MB ({most.case.name})")
+    for direction in ("forward", "backward"):
+        rows = [r for r in results if r.case.suite == "scaling" and r.case.direction == direction]
+        times = [
+            f"{r.case.shape[-1]}: {r.timings['burnpy'].median * 1e9 / math.prod(r.case.result_shape):.2f}" for r in rows
+        ]
+        if times:
+            console.print(f"scaling, {direction}, ns for every sample of the larger side: " + ", ".join(times))

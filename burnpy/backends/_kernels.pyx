@@ -84,9 +84,10 @@ cdef struct Axis:
     Py_ssize_t phases, regular, irregular  # see `_phases`
     const void *weights
     bint copies
+    bint whole  # no run is empty
     bint sparse
-    const Py_ssize_t *weighed  # of every weight: its input; NULL unless `apart`
-    const Py_ssize_t *row  # of every weight: its output
+    const Py_ssize_t *weighed  # of every weight: its input; likewise
+    const Py_ssize_t *row  # of every weight: its output; of copies, and where runs are `apart`
 
 
 cdef struct Line:
@@ -126,6 +127,7 @@ cdef class Operator:
     cdef Py_ssize_t regular, irregular
     cdef readonly bint sparse  # so many inputs are not weighed that transposing them does not pay
     cdef readonly bint row_by_row  # along the last axis rows are not transposed
+    cdef bint whole  # no run is empty
     cdef readonly bint apart  # runs have no input in common, and not all inputs are weighed
     cdef const Py_ssize_t[::1] row
     cdef const Py_ssize_t[::1] weighed
@@ -168,12 +170,12 @@ cdef class Operator:
         self.taps = _unbroken(offset, weights)
         self.alike = _next_unlike(self.taps)
         first_, offset_ = np.asarray(first), np.asarray(offset)
-        self.row = row = np.repeat(np.arange(m), np.diff(offset_))
         self.apart = offset[m] < n and bool((np.diff(first_) >= np.diff(offset_[:m])).all())
-        if self.apart:
-            self.weighed = first_[row] + np.arange(len(row)) - offset_[row]
+        self.row = row = np.repeat(np.arange(m), np.diff(offset_)) if self.copies or self.apart else np.empty(0, np.intp)
+        self.weighed = first_[row] + np.arange(len(row)) - offset_[row]
         self.phases, self.regular, self.irregular = _phases(
             first_, np.asarray(self.taps), np.asarray(self.alike), offset_, weights)
+        self.whole = bool((np.diff(offset_) > 0).all())
         self.row_by_row = self.copies or self.sparse or self.phases > 0
 
     def span(self, Py_ssize_t size, bint weighed=False):
@@ -198,10 +200,10 @@ cdef class Operator:
         axis.offset = &self.offset[0]
         axis.taps = &self.taps[0]
         axis.alike = &self.alike[0]
-        axis.copies = self.copies
+        axis.copies, axis.whole = self.copies, self.whole
         axis.sparse = self.sparse
         axis.row = &self.row[0] if self.row.shape[0] else NULL
-        axis.weighed = &self.weighed[0] if self.apart and self.row.shape[0] else NULL
+        axis.weighed = &self.weighed[0] if self.row.shape[0] else NULL
         axis.phases, axis.regular, axis.irregular = self.phases, self.regular, self.irregular
         axis.weights = NULL
         if self.offset[self.offset.shape[0] - 1]:
@@ -425,11 +427,14 @@ cdef void _box(Plan plan, const char *x, const Py_ssize_t *x_strides, char *y, c
         _convert(<unsigned short *>x, steps, extent, <float *>inside, True)
         source = inside
         _pack(extent, steps)
-    for p in range(plan.steps):
+    cdef int passes = plan.steps
+    if plan.picked >= 0 and plan.steps == 2 and plan.axes[plan.picked].copies and plan.axes[plan.picked].whole:
+        passes = 1  # what is picked is the result
+    for p in range(passes):
         axis = plan.passes[p]
         extent[axis] = stop[axis] - start[axis]
         _pack(extent, packed)
-        if p < plan.steps - 1:
+        if p < passes - 1:
             target = between + (p % 2) * plan.scratch
         elif plan.half:
             target = inside + plan.inside
@@ -440,7 +445,7 @@ cdef void _box(Plan plan, const char *x, const Py_ssize_t *x_strides, char *y, c
         if axis == plan.picked:  # its inputs are packed by now
             op.first = op.offset
         _apply(source, steps, target, packed, extent, axis, &op, start[axis], stop[axis], -1 if p else plan.picked, picks,
-               p == plan.steps - 1 and plan.large, blocks)
+               p == passes - 1 and plan.large, blocks)
         source = target
         memcpy(steps, packed, sizeof(steps))
     if plan.half:
@@ -547,7 +552,9 @@ cdef void _line(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, const Line
                            and not (op.sparse and packed and inner <= 4))
     while lane < line.count:
         lanes = 1
-        if op.copies:
+        if op.copies and large and sy == inner and inner * sizeof(real) <= VECTOR:
+            _copies_aside(x, sx, y, op, j0, j1, base, inner, blocks)
+        elif op.copies:
             _copies(x, sx, y, sy, op, j0, j1, base, inner, large)
         elif BURNPY_DEALS and op.phases and packed and inner == 1:
             _dealt(x, y, op, j0, j1, base, large, blocks)
@@ -586,6 +593,17 @@ cdef void _copies(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, const Ax
         else:
             burnpy_pick(<char *>y, sy * sizeof(real), <const char *>x, sx * sizeof(real), op.first + j, stop - j, size)
         y += (stop - j) * sy
+        j = stop
+
+
+cdef void _copies_aside(const real *x, Py_ssize_t sx, real *y, const Axis *op, Py_ssize_t j0, Py_ssize_t j1,
+                        Py_ssize_t base, Py_ssize_t inner, real *blocks) noexcept nogil:
+    """`_copies` of few elements each, made in cache and copied past it."""
+    cdef Py_ssize_t j = j0, stop, most = BLOCK // sizeof(real) // inner
+    while j < j1:
+        stop = min(j + most, j1)
+        _copies(x, sx, blocks, inner, op, j, stop, base, inner, False)
+        burnpy_stream(y + (j - j0) * inner, blocks, (stop - j) * inner * sizeof(real))
         j = stop
 
 

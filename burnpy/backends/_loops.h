@@ -472,8 +472,24 @@ static ptrdiff_t burnpy_pixels(const float *x, float *y, const ptrdiff_t *first,
 
 BURNPY_MIXED(burnpy_mixed_runs_f32, float, burnpy_weigh_f32, 64 / sizeof(burnpy_vector_f32))
 BURNPY_MIXED(burnpy_mixed_runs_f64, double, burnpy_weigh_f64, 64 / sizeof(burnpy_vector_f64))
-BURNPY_MIXED(burnpy_mixed_singles_f32, float, burnpy_weigh_one_f32, 1)
-BURNPY_MIXED(burnpy_mixed_singles_f64, double, burnpy_weigh_one_f64, 1)
+
+/* And for single elements. */
+#define BURNPY_MIXED_SINGLES(name, real)                                                                               \
+    static void name(const real *x, ptrdiff_t sx, real *y, ptrdiff_t sy, const ptrdiff_t *first,                        \
+                     const real *w, const ptrdiff_t *taps, ptrdiff_t runs) {                                           \
+        for (ptrdiff_t j = 0; j < runs; w += taps[j++]) {                                                              \
+            const real *from = x + first[j] * sx;                                                                      \
+            real sum = w[0] * from[0];                                                                                 \
+            if (taps[j] > 1)                                                                                           \
+                sum += w[1] * from[sx];                                                                                \
+            for (ptrdiff_t k = 2; k < taps[j]; k++)                                                                    \
+                sum += w[k] * from[k * sx];                                                                            \
+            y[j * sy] = sum;                                                                                           \
+        }                                                                                                              \
+    }
+
+BURNPY_MIXED_SINGLES(burnpy_mixed_singles_f32, float)
+BURNPY_MIXED_SINGLES(burnpy_mixed_singles_f64, double)
 
 BURNPY_RUNS(burnpy_runs_f32, float, burnpy_weigh_f32, 64 / sizeof(burnpy_vector_f32))
 BURNPY_RUNS(burnpy_runs_f64, double, burnpy_weigh_f64, 64 / sizeof(burnpy_vector_f64))
