@@ -88,8 +88,8 @@ cdef struct Axis:
     bint copies
     bint whole  # no run is empty
     bint sparse
+    const Py_ssize_t *row  # of every weight: its output; of copies, and where runs are `apart`, else NULL
     const Py_ssize_t *weighed  # of every weight: its input; likewise
-    const Py_ssize_t *row  # of every weight: its output; of copies, and where runs are `apart`
 
 
 cdef struct Line:

@@ -462,7 +462,7 @@ static ptrdiff_t burnpy_pixels(const float *x, float *y, const ptrdiff_t *first,
 #define burnpy_pixels(x, y, first, w, taps, runs, inner) 0
 #endif
 
-/* The same for runs of any length, none of them 0, where it changes from one to the next. */
+/* Several runs whose number of weights, none of them 0, changes from one to the next: of each the few elements of `weigh`. */
 #define BURNPY_MIXED(name, real, weigh, vectors)                                                                       \
     static void name(const real *x, ptrdiff_t sx, real *y, ptrdiff_t sy, const ptrdiff_t *first, const real *w,         \
                      const ptrdiff_t *taps, ptrdiff_t runs) {                                                          \
@@ -473,7 +473,7 @@ static ptrdiff_t burnpy_pixels(const float *x, float *y, const ptrdiff_t *first,
 BURNPY_MIXED(burnpy_mixed_runs_f32, float, burnpy_weigh_f32, 64 / sizeof(burnpy_vector_f32))
 BURNPY_MIXED(burnpy_mixed_runs_f64, double, burnpy_weigh_f64, 64 / sizeof(burnpy_vector_f64))
 
-/* And for single elements. */
+/* The same of single elements, whose runs are mostly of one weight or two. */
 #define BURNPY_MIXED_SINGLES(name, real)                                                                               \
     static void name(const real *x, ptrdiff_t sx, real *y, ptrdiff_t sy, const ptrdiff_t *first,                        \
                      const real *w, const ptrdiff_t *taps, ptrdiff_t runs) {                                           \
