@@ -20,9 +20,9 @@ cdef extern from "_loops.h" nogil:
     void burnpy_transpose_f32(const float *x, Py_ssize_t sx, float *y, Py_ssize_t sy, Py_ssize_t rows, Py_ssize_t columns)
     void burnpy_transpose_f64(const double *x, Py_ssize_t sx, double *y, Py_ssize_t sy, Py_ssize_t rows, Py_ssize_t columns)
     void burnpy_row_f32(float *y, const float *x, Py_ssize_t sx, const float *w, Py_ssize_t count,
-                        Py_ssize_t inner)
+                        Py_ssize_t inner, Py_ssize_t ahead)
     void burnpy_row_f64(double *y, const double *x, Py_ssize_t sx, const double *w, Py_ssize_t count,
-                        Py_ssize_t inner)
+                        Py_ssize_t inner, Py_ssize_t ahead)
     void burnpy_runs_f32(const float *x, Py_ssize_t sx, float *y, Py_ssize_t sy, const Py_ssize_t *first, const float *w,
                          Py_ssize_t taps, Py_ssize_t runs)
     void burnpy_runs_f64(const double *x, Py_ssize_t sx, double *y, Py_ssize_t sy, const Py_ssize_t *first,
@@ -56,6 +56,7 @@ cdef extern from "_loops.h" nogil:
     void burnpy_from_half(float *y, const unsigned short *x, Py_ssize_t sx, Py_ssize_t count)
     void burnpy_to_half(unsigned short *y, Py_ssize_t sy, const float *x, Py_ssize_t count)
     bint burnpy_has_avx2()
+    void burnpy_fetch(const void *x, Py_ssize_t size)
     void burnpy_stream(void *y, const void *x, size_t size)
     void burnpy_stream_end()
 
@@ -69,6 +70,7 @@ cdef enum:
     BLOCK = 16384  # bytes of transposed rows at a time: three blocks fit the first-level cache
     PAGE = 4096  # bytes; rows this far apart, or a multiple, compete for the same few lines of the cache
     LARGE = 1 << 21  # bytes of output that no cache will keep until they are read
+    PIECE = 64  # outputs
     FEW = 3  # fewer rows than this do not pay for transposing them
 
 MAX_AXES = DIMS
@@ -77,6 +79,8 @@ CPU_HAS_AVX2 = burnpy_has_avx2()
 
 cdef struct Axis:
     # One operator as the loops see it; `first` is NULL for the identity.
+    Py_ssize_t runs  # that are given
+    bint far  # the source is so large that it is fetched from memory, which takes time to begin
     Py_ssize_t widest
     Py_ssize_t at, period, times, advance  # see `Operator`
     const Py_ssize_t *first
@@ -196,6 +200,8 @@ cdef class Operator:
 
     cdef Axis view(self) noexcept:
         cdef Axis axis
+        axis.runs = self.first.shape[0]
+        axis.far = False
         axis.widest = self.widest
         axis.at, axis.period, axis.times, axis.advance = self.at, self.period, self.times, self.advance
         axis.first = &self.first[0]
@@ -278,7 +284,7 @@ cdef class Plan:
     cdef int[DIMS] passes
     cdef int steps
     cdef int picked  # an axis of which the first operator, along another, need see no input that is not weighed, or -1
-    cdef bint large
+    cdef bint large, far
 
     def __init__(self, tuple shape, tuple operators, tuple order, tuple box, bint half=False):
         cdef int d
@@ -319,6 +325,7 @@ cdef class Plan:
         cdef double size = 1
         for d in range(DIMS):
             size *= self.n[d]
+        self.far = not half and size * self.itemsize >= LARGE
         self.work = 0
         for axis in order:
             size = size / self.n[axis] * self.m[axis]
@@ -444,6 +451,7 @@ cdef void _box(Plan plan, const char *x, const Py_ssize_t *x_strides, char *y, c
             target = <real *>y
             memcpy(packed, sy, sizeof(packed))
         op = plan.axes[axis]
+        op.far = p == 0 and plan.far
         if axis == plan.picked:  # its inputs are packed by now
             op.first = op.offset
         _apply(source, steps, target, packed, extent, axis, &op, start[axis], stop[axis], -1 if p else plan.picked, picks,
@@ -503,7 +511,7 @@ cdef void _apply(const real *x, const Py_ssize_t *sx, real *y, const Py_ssize_t 
     """
     cdef Line[DIMS] lines
     cdef Line line
-    cdef Py_ssize_t inner = 1, total = 1, i, rest, base = op.first[j0]
+    cdef Py_ssize_t inner = 1, total = 1, i, rest, base = op.first[j0], j, stop, start
     cdef int d, innermost = DIMS - 1, outer = 0, longest = 0
     cdef const real *px
     cdef real *py
@@ -540,9 +548,18 @@ cdef void _apply(const real *x, const Py_ssize_t *sx, real *y, const Py_ssize_t 
         for rest in range(rows):
             if picked < 0:
                 _line(px, sx[axis], py, sy[axis], &line, op, j0, j1, base, inner, large, blocks)
-            else:
-                _line(px + picks[rest] * sx[picked], sx[axis], py + rest * sy[picked], sy[axis], &line, op, j0, j1, base,
-                      inner, large, blocks)
+                continue
+            j = j0
+            while j < j1:  # a piece of a row, while the same piece of the next row is on its way
+                stop = min(j + PIECE, j1) if op.far and rest + 1 < rows else j1
+                start = op.first[j] - base
+                if stop < j1 or op.far and rest + 1 < rows:
+                    burnpy_fetch(px + picks[rest + 1] * sx[picked] + start * sx[axis],
+                                 (_end(op, stop - 1) - op.first[j]) * sx[axis] * sizeof(real))
+                _line(px + picks[rest] * sx[picked] + start * sx[axis], sx[axis],
+                      py + rest * sy[picked] + (j - j0) * sy[axis], sy[axis], &line, op, j, stop, op.first[j], inner,
+                      large, blocks)
+                j = stop
 
 
 cdef void _line(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, const Line *line, const Axis *op, Py_ssize_t j0,
@@ -715,11 +732,12 @@ cdef inline void _transpose(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy
 cdef void _rows(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, const Axis *op,
                 Py_ssize_t j0, Py_ssize_t j1, Py_ssize_t base, Py_ssize_t inner) noexcept nogil:
     """``y[j - j0] = sum_k w[j, k] * x[first[j] - base + k]``, each a row of contiguous inner elements: the general loop."""
-    cdef Py_ssize_t j, count
+    cdef Py_ssize_t j, count, ahead
     cdef const real *w
     cdef const real *source
     cdef real *target
     for j in range(j0, j1):
+        ahead = _end(op, j + 1) - _end(op, j) if op.far and j + 1 < op.runs else 0
         w = <const real *>op.weights + op.offset[j]
         count = op.offset[j + 1] - op.offset[j]
         source = x + (op.first[j] - base) * sx
@@ -732,9 +750,9 @@ cdef void _rows(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, const Axis
             memset(target, 0, inner * sizeof(real))
             continue
         if real is float:
-            burnpy_row_f32(target, source, sx, w, count, inner)
+            burnpy_row_f32(target, source, sx, w, count, inner, ahead)
         else:
-            burnpy_row_f64(target, source, sx, w, count, inner)
+            burnpy_row_f64(target, source, sx, w, count, inner, ahead)
 
 
 cdef void _rows_aside(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, const Axis *op,

@@ -299,14 +299,22 @@ static void burnpy_to_half(uint16_t *y, ptrdiff_t sy, const float *x, ptrdiff_t 
 #endif
 #define BURNPY_INLINE static inline __attribute__((always_inline))
 #define BURNPY_UNROLL _Pragma("GCC unroll 16")
+#define BURNPY_PREFETCH(x) __builtin_prefetch(x, 0, 3)
 typedef float burnpy_vector_f32 __attribute__((vector_size(BURNPY_REGISTER), aligned(4), may_alias));
 typedef double burnpy_vector_f64 __attribute__((vector_size(BURNPY_REGISTER), aligned(8), may_alias));
 #else
 #define BURNPY_INLINE static inline
 #define BURNPY_UNROLL
+#define BURNPY_PREFETCH(x) ((void)0)
 typedef float burnpy_vector_f32;
 typedef double burnpy_vector_f64;
 #endif
+
+/* Ask for bytes that will be read soon. */
+static inline void burnpy_fetch(const void *x, ptrdiff_t size) {
+    for (ptrdiff_t i = 0; i < size; i += 64)
+        BURNPY_PREFETCH((const char *)x + i);
+}
 
 /* y[...] = sum of w[k] * x[k * sx + ...] from left to right, over a few vectors of contiguous elements. w[0] is not 0; if
  * `zeros` is set other weights may be, and are skipped. `vectors`, at most 16, is a constant where this is inlined. */
@@ -335,10 +343,19 @@ BURNPY_WEIGH(burnpy_weigh_one_f64, double, double)
 
 /* One run over `inner` contiguous elements, in stripes of eight registers, then by 64 bytes, then one by one. */
 #define BURNPY_ROW(name, real, vector, weigh, weigh_one)                                                               \
-    static void name(real *y, const real *x, ptrdiff_t sx, const real *w, ptrdiff_t count, ptrdiff_t inner) {          \
+    static void name(real *y, const real *x, ptrdiff_t sx, const real *w, ptrdiff_t count, ptrdiff_t inner,            \
+                     ptrdiff_t ahead) {                                                                                \
         const ptrdiff_t stripe = 8 * sizeof(vector) / sizeof(real), few = 64 / sizeof(real);                           \
-        for (; inner >= stripe; inner -= stripe, x += stripe, y += stripe)                                             \
+        const real *next = x + count * sx;                                                                             \
+        const ptrdiff_t width = inner;                                                                                 \
+        for (ptrdiff_t c = 0; inner >= stripe; inner -= stripe, x += stripe, y += stripe) {                            \
+            for (ptrdiff_t line = ahead * (stripe / few); line > 0; line--) {                                          \
+                BURNPY_PREFETCH(next + c);                                                                             \
+                if ((c += few) >= width)                                                                               \
+                    c = 0, next += sx;                                                                                 \
+            }                                                                                                          \
             weigh(y, x, sx, w, count, 1, 8);                                                                           \
+        }                                                                                                              \
         for (; inner >= few; inner -= few, x += few, y += few)                                                         \
             weigh(y, x, sx, w, count, 1, 64 / sizeof(vector));                                                         \
         for (; inner; inner--, x++, y++)                                                                               \
