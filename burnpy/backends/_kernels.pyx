@@ -51,6 +51,12 @@ cdef extern from "_loops.h" nogil:
                              Py_ssize_t runs, Py_ssize_t inner)
     void burnpy_pick(char *y, Py_ssize_t sy, const char *x, Py_ssize_t sx, const Py_ssize_t *first, Py_ssize_t runs,
                      Py_ssize_t size)
+    Py_ssize_t burnpy_pick_words(char *y, const char *x, const Py_ssize_t *first, const Py_ssize_t *taps, Py_ssize_t runs,
+                                 Py_ssize_t size)
+    void burnpy_scatter_f32(float *y, const float *x, const Py_ssize_t *row, const Py_ssize_t *weighed, const float *w,
+                            Py_ssize_t count, Py_ssize_t inner)
+    void burnpy_scatter_f64(double *y, const double *x, const Py_ssize_t *row, const Py_ssize_t *weighed, const double *w,
+                            Py_ssize_t count, Py_ssize_t inner)
     void burnpy_place(char *y, Py_ssize_t sy, const char *x, Py_ssize_t sx, const Py_ssize_t *row, const Py_ssize_t *first,
                       Py_ssize_t count, Py_ssize_t size)
     void burnpy_from_half(float *y, const unsigned short *x, Py_ssize_t sx, Py_ssize_t count)
@@ -86,13 +92,13 @@ cdef struct Axis:
     const Py_ssize_t *first
     const Py_ssize_t *offset
     const Py_ssize_t *taps  # of every run: its length, or 0 if one of its weights is zero
-    const Py_ssize_t *alike  # of every run: the next one with another number of taps
+    const Py_ssize_t *alike  # of every run: where its stretch ends; see `_stretches`
     Py_ssize_t phases, regular, irregular  # see `_phases`
     const void *weights
     bint copies
     bint whole  # no run is empty
-    bint sparse
-    const Py_ssize_t *row  # of every weight: its output; of copies, and where runs are `apart`, else NULL
+    bint sparse, scatters
+    const Py_ssize_t *row  # of every weight: its output; of copies and what `scatters`, and where runs are `apart`, else NULL
     const Py_ssize_t *weighed  # of every weight: its input; likewise
 
 
@@ -134,6 +140,7 @@ cdef class Operator:
     cdef readonly bint sparse  # so many inputs are not weighed that transposing them does not pay
     cdef readonly bint row_by_row  # along the last axis rows are not transposed
     cdef bint whole  # no run is empty
+    cdef readonly bint scatters  # every run is a single weight, not 0, or empty
     cdef readonly bint apart  # runs have no input in common, and not all inputs are weighed
     cdef const Py_ssize_t[::1] row
     cdef const Py_ssize_t[::1] weighed
@@ -174,13 +181,15 @@ cdef class Operator:
             self.widest = max(self.widest, stop - first[o])
             last_first, last_stop = first[o], stop
         self.taps = _unbroken(offset, weights)
-        self.alike = _next_unlike(self.taps)
+        taps = np.asarray(self.taps)
+        self.alike = _stretches(taps)
         first_, offset_ = np.asarray(first), np.asarray(offset)
         self.apart = offset[m] < n and bool((np.diff(first_) >= np.diff(offset_[:m])).all())
-        self.row = row = np.repeat(np.arange(m), np.diff(offset_)) if self.copies or self.apart else np.empty(0, np.intp)
+        self.scatters = 0 < offset[m] < m and self.widest == 1 and not self.copies and bool((weights != 0).all())
+        listed = self.copies or self.apart or self.scatters
+        self.row = row = np.repeat(np.arange(m), np.diff(offset_)) if listed else np.empty(0, np.intp)
         self.weighed = first_[row] + np.arange(len(row)) - offset_[row]
-        self.phases, self.regular, self.irregular = _phases(
-            first_, np.asarray(self.taps), np.asarray(self.alike), offset_, weights)
+        self.phases, self.regular, self.irregular = _phases(first_, taps, offset_, weights)
         self.whole = bool((np.diff(offset_) > 0).all())
         self.row_by_row = self.copies or self.sparse or self.phases > 0
 
@@ -209,7 +218,7 @@ cdef class Operator:
         axis.taps = &self.taps[0]
         axis.alike = &self.alike[0]
         axis.copies, axis.whole = self.copies, self.whole
-        axis.sparse = self.sparse
+        axis.sparse, axis.scatters = self.sparse, self.scatters
         axis.row = &self.row[0] if self.row.shape[0] else NULL
         axis.weighed = &self.weighed[0] if self.row.shape[0] else NULL
         axis.phases, axis.regular, axis.irregular = self.phases, self.regular, self.irregular
@@ -232,12 +241,26 @@ def _next_unlike(taps):
     return np.repeat(changes, np.diff(changes, prepend=0))
 
 
-def _phases(first, taps, alike, offset, weights):
+def _stretches(taps):
+    """Return for every run the index after the runs from there on that have as many taps.
+
+    Where numbers of taps, not 0, change all the time, it is the negative index after that.
+    """
+    ends = np.unique(_next_unlike(taps))
+    short = (np.diff(ends, prepend=0) < FEW) & (taps[ends - 1] != 0)
+    ends = ends * np.where(short & (np.append(short[1:], False) | np.append(False, short[:-1])), -1, 1)
+    last = np.append((ends[:-1] > 0) | (ends[1:] > 0), True)  # of stretches that change, only where they end
+    lengths = np.diff(np.abs(ends[last]), prepend=0)
+    return np.repeat(ends[last], lengths)
+
+
+def _phases(first, taps, offset, weights):
     """Return q, j0, j1: of outputs j0 ... j1 - 1 every q-th weighs alike, p inputs further on; q is 0 if none do.
 
     As where an axis becomes twice or four times as long, ``q, p = 2, 1`` or ``4, 1``, or half as long, ``1, 2``. Output j0
     begins a turn: the first half of it starts at one input, the second half at the next.
     """
+    alike = _next_unlike(taps)
     start = int(np.argmax(alike - np.arange(len(alike))))
     stop, count = int(alike[start]), int(taps[start])
     if count and count % 2 == 0 and stop - start >= VECTOR:
@@ -577,6 +600,8 @@ cdef void _line(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, const Line
             _copies(x, sx, y, sy, op, j0, j1, base, inner, large)
         elif BURNPY_DEALS and op.phases and packed and inner == 1:
             _dealt(x, y, op, j0, j1, base, large, blocks)
+        elif op.scatters and packed and 1 < inner <= 4:
+            _scatter(x, y, op, j0, j1, base, inner)
         elif transpose and line.count - lane >= FEW:
             lanes = min(vector, line.count - lane)
             _columns(x, sx, line.sx, y, sy, line.sy, op, j0, j1, base, inner, lanes, large, blocks)
@@ -597,15 +622,20 @@ cdef void _copies(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, const Ax
     cdef Py_ssize_t i, j = j0, stop, size = inner * sizeof(real), count = op.offset[j1] - op.offset[j0]
     x -= base * sx
     if sy == inner and size <= VECTOR and count < j1 - j0:
-        memset(y, 0, (j1 - j0) * size)
-        burnpy_place(<char *>(y - j0 * sy), size, <const char *>x, sx * sizeof(real), op.row + op.offset[j0], op.first,
-                     count, size)
+        if sx == 1 and inner == 1 and FEW * count > j1 - j0:
+            j += burnpy_pick_words(<char *>y, <const char *>x, op.first + j, op.taps + j, j1 - j, size)
+        memset(y + (j - j0) * sy, 0, (j1 - j) * size)
+        burnpy_place(<char *>(y - j0 * sy), size, <const char *>x, sx * sizeof(real), op.row + op.offset[j], op.first,
+                     op.offset[j1] - op.offset[j], size)
         return
     while j < j1:
         stop = min(op.alike[j], j1)
         if op.taps[j] == 0:
             for i in range(stop - j):
-                memset(y + i * sy, 0, size)
+                if large:
+                    burnpy_stream(y + i * sy, NULL, size)
+                else:
+                    memset(y + i * sy, 0, size)
         elif large and size > VECTOR:
             for i in range(j, stop):
                 burnpy_stream(y + (i - j) * sy, x + op.first[i] * sx, size)
@@ -624,6 +654,19 @@ cdef void _copies_aside(const real *x, Py_ssize_t sx, real *y, const Axis *op, P
         _copies(x, sx, blocks, inner, op, j, stop, base, inner, False)
         burnpy_stream(y + (j - j0) * inner, blocks, (stop - j) * inner * sizeof(real))
         j = stop
+
+
+cdef void _scatter(const real *x, real *y, const Axis *op, Py_ssize_t j0, Py_ssize_t j1, Py_ssize_t base,
+                   Py_ssize_t inner) noexcept nogil:
+    """`_signal` of a few contiguous elements where most runs are empty, and the others a single weight."""
+    cdef Py_ssize_t start = op.offset[j0], count = op.offset[j1] - start
+    memset(y, 0, (j1 - j0) * inner * sizeof(real))
+    if real is float:
+        burnpy_scatter_f32(y - j0 * inner, x - base * inner, op.row + start, op.weighed + start,
+                           <const float *>op.weights + start, count, inner)
+    else:
+        burnpy_scatter_f64(y - j0 * inner, x - base * inner, op.row + start, op.weighed + start,
+                           <const double *>op.weights + start, count, inner)
 
 
 cdef void _columns(const real *x, Py_ssize_t sx, Py_ssize_t lane_x, real *y, Py_ssize_t sy, Py_ssize_t lane_y,
@@ -761,6 +804,9 @@ cdef void _rows_aside(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, cons
     cdef Py_ssize_t j, c, most = BLOCK // sizeof(real), size
     for j in range(j0, j1):
         c = 0
+        if op.offset[j + 1] == op.offset[j]:
+            burnpy_stream(y + (j - j0) * sy, NULL, inner * sizeof(real))
+            c = inner
         while c < inner:
             size = min(most, inner - c)
             _rows(x + c, sx, blocks, 0, op, j, j + 1, base, size)
@@ -802,11 +848,9 @@ cdef inline void _runs(const real *x, real *y, Py_ssize_t step, const Axis *op, 
 
 cdef inline Py_ssize_t _alike(const Axis *op, Py_ssize_t j, Py_ssize_t j1, bint *mixed) noexcept nogil:
     """Return where the runs end, from ``j`` on, that have the same number of taps; ``mixed`` if others, but none 0."""
-    cdef Py_ssize_t stop = min(op.alike[j], j1)
-    mixed[0] = op.taps[j] != 0 and stop - j < FEW
-    while mixed[0] and stop < j1 and op.taps[stop] and op.alike[stop] - stop < FEW:
-        stop = min(op.alike[stop], j1)
-    return stop
+    cdef Py_ssize_t stop = op.alike[j]
+    mixed[0] = stop < 0
+    return min(-stop if mixed[0] else stop, j1)
 
 
 cdef void _signal(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, const Axis *op, Py_ssize_t j0, Py_ssize_t j1,

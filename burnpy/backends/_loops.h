@@ -129,58 +129,82 @@ static inline void burnpy_tile_f64(const double *x, ptrdiff_t sx, double *y, ptr
 BURNPY_TRANSPOSE(burnpy_transpose_f32, float, burnpy_tile_f32, BURNPY_TILE_F32)
 BURNPY_TRANSPOSE(burnpy_transpose_f64, double, burnpy_tile_f64, BURNPY_TILE_F64)
 
+/* Copy bytes, or write zeros if `x` is NULL, as memcpy or memset would. */
+static inline void burnpy_fill(char *y, const char *x, size_t bytes) {
+    if (x)
+        memcpy(y, x, bytes);
+    else
+        memset(y, 0, bytes);
+}
+
+/* The same past the cache. */
 #if defined(__SSE2__) || defined(_M_X64)
 static inline void burnpy_stream(void *y, const void *x, size_t bytes) {
     char *to = (char *)y;
     const char *from = (const char *)x;
-    size_t head = (size_t)(-(uintptr_t)to & 63);
+    size_t head = (size_t)(-(uintptr_t)to & 63), i = head;
     if (bytes < head + 64) {
-        memcpy(to, from, bytes);
+        burnpy_fill(to, from, bytes);
         return;
     }
-    memcpy(to, from, head);
-    for (to += head, from += head, bytes -= head; bytes >= 64; to += 64, from += 64, bytes -= 64) {
-        __m128 a = _mm_loadu_ps((const float *)from), b = _mm_loadu_ps((const float *)(from + 16));
-        __m128 c = _mm_loadu_ps((const float *)(from + 32)), d = _mm_loadu_ps((const float *)(from + 48));
-        _mm_stream_ps((float *)to, a);
-        _mm_stream_ps((float *)(to + 16), b);
-        _mm_stream_ps((float *)(to + 32), c);
-        _mm_stream_ps((float *)(to + 48), d);
+    burnpy_fill(to, from, head);
+    __m128 a = _mm_setzero_ps(), b = a, c = a, d = a;
+    for (; i + 64 <= bytes; i += 64) {
+        if (from) {
+            a = _mm_loadu_ps((const float *)(from + i)), b = _mm_loadu_ps((const float *)(from + i + 16));
+            c = _mm_loadu_ps((const float *)(from + i + 32)), d = _mm_loadu_ps((const float *)(from + i + 48));
+        }
+        _mm_stream_ps((float *)(to + i), a);
+        _mm_stream_ps((float *)(to + i + 16), b);
+        _mm_stream_ps((float *)(to + i + 32), c);
+        _mm_stream_ps((float *)(to + i + 48), d);
     }
-    memcpy(to, from, bytes);
+    burnpy_fill(to + i, from ? from + i : NULL, bytes - i);
 }
 
 /* Streamed stores become visible to other threads in any order unless fenced. */
 static inline void burnpy_stream_end(void) { _mm_sfence(); }
 #else
-#define burnpy_stream(y, x, bytes) ((void)memcpy(y, x, bytes))
+#define burnpy_stream(y, x, bytes) burnpy_fill((char *)(y), (const char *)(x), bytes)
 #define burnpy_stream_end() ((void)0)
 #endif
 
+/* y[j] = x[first[j]] for contiguous words of 4 or 8 bytes, or 0 where `taps` are given and 0: where a register of outputs picks
+ * from a register of inputs, as it does unless an axis becomes shorter, one permutation does it. Returns how many are done; no
+ * input after the last is read. */
 #if defined(__AVX2__)
-/* y[j] = x[first[j]] for contiguous words of 4 or 8 bytes: where a register of outputs picks from a register of inputs, as it
- * does where an axis becomes longer, one permutation does it. Returns how many are done; no input after the last is read. */
-static inline ptrdiff_t burnpy_pick_words(char *y, const char *x, const ptrdiff_t *first, ptrdiff_t runs, ptrdiff_t size) {
-    const ptrdiff_t lanes = 32 / size, end = first[runs - 1] + 1;
+static inline __m256i burnpy_low_words(__m256i a, __m256i b) { /* of eight integers of 64 bits */
+    __m256 words = _mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0x88);
+    return _mm256_permute4x64_epi64(_mm256_castps_si256(words), 0xd8);
+}
+
+static inline ptrdiff_t burnpy_pick_words(char *y, const char *x, const ptrdiff_t *first, const ptrdiff_t *taps,
+                                          ptrdiff_t runs, ptrdiff_t size) {
+    const ptrdiff_t lanes = 32 / size, end = first[runs - 1] + (taps ? taps[runs - 1] : 1);
+    const __m256i none = _mm256_setzero_si256(), halves = _mm256_set1_epi64x(1LL << 32);
     ptrdiff_t j = 0;
     for (; j + lanes <= runs && first[j] + lanes <= end && first[j + lanes - 1] - first[j] < lanes; j += lanes) {
-        __m256i from, base = _mm256_set1_epi64x(first[j]);
-        __m256i low = _mm256_sub_epi64(_mm256_loadu_si256((const __m256i *)(first + j)), base);
+        const __m256i base = _mm256_set1_epi64x(first[j]);
+        __m256i from = _mm256_sub_epi64(_mm256_loadu_si256((const __m256i *)(first + j)), base), keep = none;
+        if (taps)
+            keep = _mm256_loadu_si256((const __m256i *)(taps + j));
         if (size == 4) {
-            __m256i high = _mm256_sub_epi64(_mm256_loadu_si256((const __m256i *)(first + j + 4)), base);
-            from = _mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(low), _mm256_castsi256_ps(high), 0x88));
-            from = _mm256_permute4x64_epi64(from, 0xd8);
+            from = burnpy_low_words(from, _mm256_sub_epi64(_mm256_loadu_si256((const __m256i *)(first + j + 4)), base));
+            if (taps)
+                keep = _mm256_cmpgt_epi32(burnpy_low_words(keep, _mm256_loadu_si256((const __m256i *)(taps + j + 4))), none);
         } else { /* both halves of a word */
-            from = _mm256_shuffle_epi32(_mm256_add_epi64(low, low), 0xa0);
-            from = _mm256_add_epi64(from, _mm256_set1_epi64x(1LL << 32));
+            from = _mm256_add_epi64(_mm256_shuffle_epi32(_mm256_add_epi64(from, from), 0xa0), halves);
+            keep = _mm256_cmpgt_epi64(keep, none);
         }
-        __m256 words = _mm256_loadu_ps((const float *)(x + first[j] * size));
-        _mm256_storeu_ps((float *)(y + j * size), _mm256_permutevar8x32_ps(words, from));
+        __m256 words = _mm256_permutevar8x32_ps(_mm256_loadu_ps((const float *)(x + first[j] * size)), from);
+        if (taps)
+            words = _mm256_and_ps(words, _mm256_castsi256_ps(keep));
+        _mm256_storeu_ps((float *)(y + j * size), words);
     }
     return j;
 }
 #else
-#define burnpy_pick_words(y, x, first, runs, size) 0
+#define burnpy_pick_words(y, x, first, taps, runs, size) 0
 #endif
 
 /* y[j * sy] = x[first[j] * sx], `size` bytes of each, steps in bytes. */
@@ -192,7 +216,7 @@ static void burnpy_pick(char *y, ptrdiff_t sy, const char *x, ptrdiff_t sx, cons
                         ptrdiff_t size) {
     ptrdiff_t j = 0;
     if (runs && sx == size && sy == size && (size == 4 || size == 8)) {
-        j = burnpy_pick_words(y, x, first, runs, size);
+        j = burnpy_pick_words(y, x, first, NULL, runs, size);
         for (; size == 4 && j < runs; j++)
             memcpy(y + j * 4, x + first[j] * 4, 4);
     }
@@ -225,6 +249,27 @@ static void burnpy_place(char *y, ptrdiff_t sy, const char *x, ptrdiff_t sx, con
     default: BURNPY_PLACE(size);
     }
 }
+
+/* y[row[e], ...] = w[e] * x[weighed[e], ...], `inner` contiguous elements of each. */
+#define BURNPY_SCATTER(name, real)                                                                                     \
+    static inline void name##_of(real *y, const real *x, const ptrdiff_t *row, const ptrdiff_t *weighed, const real *w, \
+                                 ptrdiff_t count, ptrdiff_t inner) {                                                   \
+        for (ptrdiff_t e = 0; e < count; e++)                                                                          \
+            for (ptrdiff_t c = 0; c < inner; c++)                                                                      \
+                y[row[e] * inner + c] = w[e] * x[weighed[e] * inner + c];                                              \
+    }                                                                                                                  \
+    static void name(real *y, const real *x, const ptrdiff_t *row, const ptrdiff_t *weighed, const real *w,            \
+                     ptrdiff_t count, ptrdiff_t inner) {                                                               \
+        switch (inner) {                                                                                               \
+        case 2: name##_of(y, x, row, weighed, w, count, 2); break;                                                     \
+        case 3: name##_of(y, x, row, weighed, w, count, 3); break;                                                     \
+        case 4: name##_of(y, x, row, weighed, w, count, 4); break;                                                     \
+        default: name##_of(y, x, row, weighed, w, count, inner);                                                       \
+        }                                                                                                              \
+    }
+
+BURNPY_SCATTER(burnpy_scatter_f32, float)
+BURNPY_SCATTER(burnpy_scatter_f64, double)
 
 /* IEEE 754 binary16 to binary32 and, to the nearest, ties to even, back: by the processor, or by choices instead of branches,
  * so that compilers vectorise the loops. */
