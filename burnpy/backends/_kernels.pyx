@@ -76,6 +76,8 @@ cdef enum:
     BLOCK = 16384  # bytes of transposed rows at a time: three blocks fit the first-level cache
     PAGE = 4096  # bytes; rows this far apart, or a multiple, compete for the same few lines of the cache
     LARGE = 1 << 21  # bytes of output that no cache will keep until they are read
+    FRESH = 1 << 25  # bytes of output that an allocator gets from the system, cleared, and so in cache
+    FAR = 1 << 24  # bytes of input of which some are no longer in any cache
     PIECE = 64  # outputs
     FEW = 3  # fewer rows than this do not pay for transposing them
 
@@ -307,7 +309,8 @@ cdef class Plan:
     cdef int[DIMS] passes
     cdef int steps
     cdef int picked  # an axis of which the first operator, along another, need see no input that is not weighed, or -1
-    cdef bint large, far
+    cdef readonly bint large  # more output than a cache keeps: it is written past it
+    cdef bint far
 
     def __init__(self, tuple shape, tuple operators, tuple order, tuple box, bint half=False):
         cdef int d
@@ -348,12 +351,12 @@ cdef class Plan:
         cdef double size = 1
         for d in range(DIMS):
             size *= self.n[d]
-        self.far = not half and size * self.itemsize >= LARGE
+        self.far = not half and size * self.itemsize >= FAR
         self.work = 0
         for axis in order:
             size = size / self.n[axis] * self.m[axis]
             self.work += size * operators[axis].mean
-        self.large = not half and size * self.itemsize >= LARGE
+        self.large = not half and LARGE <= size * self.itemsize < FRESH
 
     def _source_of_a_box(self):
         """Return over how many inputs along every axis a box reaches at most."""

@@ -27,6 +27,29 @@
 #include <cpuid.h>
 #endif
 
+#if defined(__GNUC__)
+#if defined(__AVX512F__)
+#define BURNPY_REGISTER 64
+#elif defined(__AVX__)
+#define BURNPY_REGISTER 32
+#else
+#define BURNPY_REGISTER 16
+#endif
+#define BURNPY_INLINE static inline __attribute__((always_inline))
+#define BURNPY_UNROLL _Pragma("GCC unroll 16")
+#define BURNPY_UNROLL_BY_4 _Pragma("GCC unroll 4")
+#define BURNPY_PREFETCH(x) __builtin_prefetch(x, 0, 3)
+typedef float burnpy_vector_f32 __attribute__((vector_size(BURNPY_REGISTER), aligned(4), may_alias));
+typedef double burnpy_vector_f64 __attribute__((vector_size(BURNPY_REGISTER), aligned(8), may_alias));
+#else
+#define BURNPY_INLINE static inline
+#define BURNPY_UNROLL
+#define BURNPY_UNROLL_BY_4
+#define BURNPY_PREFETCH(x) ((void)0)
+typedef float burnpy_vector_f32;
+typedef double burnpy_vector_f64;
+#endif
+
 #if defined(__AVX__)
 #include <immintrin.h>
 #define BURNPY_TILE_F32 8
@@ -209,7 +232,7 @@ static inline ptrdiff_t burnpy_pick_words(char *y, const char *x, const ptrdiff_
 
 /* y[j * sy] = x[first[j] * sx], `size` bytes of each, steps in bytes. */
 #define BURNPY_PICK(size)                                                                                              \
-    for (; j < runs; j++)                                                                                              \
+    BURNPY_UNROLL_BY_4 for (; j < runs; j++)                                                                                              \
         memcpy(y + j * sy, x + first[j] * sx, size)
 
 static void burnpy_pick(char *y, ptrdiff_t sy, const char *x, ptrdiff_t sx, const ptrdiff_t *first, ptrdiff_t runs,
@@ -217,12 +240,16 @@ static void burnpy_pick(char *y, ptrdiff_t sy, const char *x, ptrdiff_t sx, cons
     ptrdiff_t j = 0;
     if (runs && sx == size && sy == size && (size == 4 || size == 8)) {
         j = burnpy_pick_words(y, x, first, NULL, runs, size);
-        for (; size == 4 && j < runs; j++)
+        BURNPY_UNROLL_BY_4 for (; size == 4 && j < runs; j++)
             memcpy(y + j * 4, x + first[j] * 4, 4);
     }
-    if (runs && sx == 12 && sy == 12 && size == 12) /* one word too many, which the next pixel overwrites */
-        for (; j < runs - 1 && first[j] < first[runs - 1]; j++)
+    if (runs && sx == 12 && sy == 12 && size == 12) { /* one word too many, which the next pixel overwrites */
+        ptrdiff_t safe = runs - 1;
+        while (safe > 0 && first[safe - 1] == first[runs - 1])
+            safe--;
+        BURNPY_UNROLL_BY_4 for (; j < safe; j++)
             memcpy(y + j * 12, x + first[j] * 12, 16);
+    }
     switch (size) { /* up to four elements of either type */
     case 4: BURNPY_PICK(4); break;
     case 8: BURNPY_PICK(8); break;
@@ -236,7 +263,7 @@ static void burnpy_pick(char *y, ptrdiff_t sy, const char *x, ptrdiff_t sx, cons
 
 /* y[row[e] * sy] = x[first[row[e]] * sx], likewise. */
 #define BURNPY_PLACE(size)                                                                                             \
-    for (ptrdiff_t e = 0; e < count; e++)                                                                              \
+    BURNPY_UNROLL_BY_4 for (ptrdiff_t e = 0; e < count; e++)                                                                              \
         memcpy(y + row[e] * sy, x + first[row[e]] * sx, size)
 
 static void burnpy_place(char *y, ptrdiff_t sy, const char *x, ptrdiff_t sx, const ptrdiff_t *row, const ptrdiff_t *first,
@@ -333,27 +360,6 @@ static void burnpy_to_half(uint16_t *y, ptrdiff_t sy, const float *x, ptrdiff_t 
         for (; i < count; i++)
             y[i * sy] = burnpy_half(x[i]);
 }
-
-#if defined(__GNUC__)
-#if defined(__AVX512F__)
-#define BURNPY_REGISTER 64
-#elif defined(__AVX__)
-#define BURNPY_REGISTER 32
-#else
-#define BURNPY_REGISTER 16
-#endif
-#define BURNPY_INLINE static inline __attribute__((always_inline))
-#define BURNPY_UNROLL _Pragma("GCC unroll 16")
-#define BURNPY_PREFETCH(x) __builtin_prefetch(x, 0, 3)
-typedef float burnpy_vector_f32 __attribute__((vector_size(BURNPY_REGISTER), aligned(4), may_alias));
-typedef double burnpy_vector_f64 __attribute__((vector_size(BURNPY_REGISTER), aligned(8), may_alias));
-#else
-#define BURNPY_INLINE static inline
-#define BURNPY_UNROLL
-#define BURNPY_PREFETCH(x) ((void)0)
-typedef float burnpy_vector_f32;
-typedef double burnpy_vector_f64;
-#endif
 
 /* Ask for bytes that will be read soon. */
 static inline void burnpy_fetch(const void *x, ptrdiff_t size) {

@@ -13,6 +13,8 @@ __all__ = ["make_plan"]
 
 BOX_BYTES = 200 << 10
 """What a box of output, and what stands between two operators, may take: a part of a small second-level cache."""
+PAST_CACHE = 4
+"""How many times larger a box may be that is written past the cache."""
 ENOUGH = 16
 """Outputs of a box along a resized axis, or rows, below which there is too little to do at once."""
 ENOUGH_BETWEEN = 64
@@ -85,7 +87,8 @@ def _boxed(shape: tuple[int, ...], operators: tuple[Operator | None, ...], order
     box = [size if operator is None else operator.longest for size, operator in zip(shape, operators, strict=True)]
     while True:
         plan = Plan(shape, operators, order, tuple(box), half)
-        if max(plan.scratch, plan.inside, math.prod(box)) * plan.itemsize <= BOX_BYTES or max(box) == 1:
+        kept = max(plan.scratch, plan.inside, math.prod(box) // (PAST_CACHE if plan.large else 1))
+        if kept * plan.itemsize <= BOX_BYTES or max(box) == 1:
             return plan
         box = next(
             smaller
