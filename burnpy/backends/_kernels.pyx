@@ -309,8 +309,8 @@ cdef class Plan:
     cdef int[DIMS] passes
     cdef int steps
     cdef int picked  # an axis of which the first operator, along another, need see no input that is not weighed, or -1
-    cdef readonly bint large  # more output than a cache keeps: it is written past it
-    cdef bint far
+    cdef readonly bint large  # more output than a cache keeps
+    cdef bint far, streams  # past the cache
 
     def __init__(self, tuple shape, tuple operators, tuple order, tuple box, bint half=False):
         cdef int d
@@ -356,7 +356,8 @@ cdef class Plan:
         for axis in order:
             size = size / self.n[axis] * self.m[axis]
             self.work += size * operators[axis].mean
-        self.large = not half and LARGE <= size * self.itemsize < FRESH
+        self.large = not half and size * self.itemsize >= LARGE
+        self.streams = self.large and size * self.itemsize < FRESH
 
     def _source_of_a_box(self):
         """Return over how many inputs along every axis a box reaches at most."""
@@ -481,7 +482,7 @@ cdef void _box(Plan plan, const char *x, const Py_ssize_t *x_strides, char *y, c
         if axis == plan.picked:  # its inputs are packed by now
             op.first = op.offset
         _apply(source, steps, target, packed, extent, axis, &op, start[axis], stop[axis], -1 if p else plan.picked, picks,
-               p == passes - 1 and plan.large, blocks)
+               p == passes - 1 and plan.streams, blocks)
         source = target
         memcpy(steps, packed, sizeof(steps))
     if plan.half:
