@@ -201,30 +201,39 @@ static inline __m256i burnpy_low_words(__m256i a, __m256i b) { /* of eight integ
     return _mm256_permute4x64_epi64(_mm256_castps_si256(words), 0xd8);
 }
 
-static inline ptrdiff_t burnpy_pick_words(char *y, const char *x, const ptrdiff_t *first, const ptrdiff_t *taps,
-                                          ptrdiff_t runs, ptrdiff_t size) {
-    const ptrdiff_t lanes = 32 / size, end = first[runs - 1] + (taps ? taps[runs - 1] : 1);
+BURNPY_INLINE ptrdiff_t burnpy_pick_words_of(char *y, const char *x, const ptrdiff_t *first, const ptrdiff_t *taps,
+                                             ptrdiff_t runs, ptrdiff_t size, int masked) {
+    const ptrdiff_t lanes = 32 / size, end = first[runs - 1] + (masked ? taps[runs - 1] : 1);
     const __m256i none = _mm256_setzero_si256(), halves = _mm256_set1_epi64x(1LL << 32);
     ptrdiff_t j = 0;
-    for (; j + lanes <= runs && first[j] + lanes <= end && first[j + lanes - 1] - first[j] < lanes; j += lanes) {
+    for (; j + lanes <= runs; j += lanes) {
+        if (first[j] + lanes > end || first[j + lanes - 1] - first[j] >= lanes)
+            break;
         const __m256i base = _mm256_set1_epi64x(first[j]);
         __m256i from = _mm256_sub_epi64(_mm256_loadu_si256((const __m256i *)(first + j)), base), keep = none;
-        if (taps)
+        if (masked)
             keep = _mm256_loadu_si256((const __m256i *)(taps + j));
         if (size == 4) {
             from = burnpy_low_words(from, _mm256_sub_epi64(_mm256_loadu_si256((const __m256i *)(first + j + 4)), base));
-            if (taps)
+            if (masked)
                 keep = _mm256_cmpgt_epi32(burnpy_low_words(keep, _mm256_loadu_si256((const __m256i *)(taps + j + 4))), none);
         } else { /* both halves of a word */
             from = _mm256_add_epi64(_mm256_shuffle_epi32(_mm256_add_epi64(from, from), 0xa0), halves);
             keep = _mm256_cmpgt_epi64(keep, none);
         }
         __m256 words = _mm256_permutevar8x32_ps(_mm256_loadu_ps((const float *)(x + first[j] * size)), from);
-        if (taps)
+        if (masked)
             words = _mm256_and_ps(words, _mm256_castsi256_ps(keep));
         _mm256_storeu_ps((float *)(y + j * size), words);
     }
     return j;
+}
+
+static inline ptrdiff_t burnpy_pick_words(char *y, const char *x, const ptrdiff_t *first, const ptrdiff_t *taps,
+                                          ptrdiff_t runs, ptrdiff_t size) {
+    if (size == 4)
+        return taps ? burnpy_pick_words_of(y, x, first, taps, runs, 4, 1) : burnpy_pick_words_of(y, x, first, taps, runs, 4, 0);
+    return taps ? burnpy_pick_words_of(y, x, first, taps, runs, 8, 1) : burnpy_pick_words_of(y, x, first, taps, runs, 8, 0);
 }
 #else
 #define burnpy_pick_words(y, x, first, taps, runs, size) 0
