@@ -23,14 +23,32 @@ LONGEST_BOX = 4096
 """Outputs that a box may span along an axis that is shortened; what is kept is little longer."""
 
 
-@cached(128)
+SHORT_BYTES = 1 << 20
+"""What an operator may take to be kept among many; of others only the latest few are."""
+
+
 def make_operator(n: int, m: int, options: InterpolateOptions, backward: bool, itemsize: int) -> Operator:
     """Return the operator from ``n`` to ``m`` samples, or, ``backward``, the transpose of the one from ``m`` to ``n``."""
+    make = make_short if is_short(n, m, options, backward) else make_long
+    return make(n, m, options, backward, itemsize)
+
+
+def is_short(n: int, m: int, options: InterpolateOptions, backward: bool) -> bool:
+    """Tell whether an operator is small, as all are but those of long axes whose sizes have little in common."""
+    made = m - _stretch(n, m, options, backward).times * _stretch(n, m, options, backward).period
+    return made * (4 * _per_output(n, m, options, backward) + 6 * np.intp(0).itemsize) <= SHORT_BYTES
+
+
+def _make(n: int, m: int, options: InterpolateOptions, backward: bool, itemsize: int) -> Operator:
     stretch = _stretch(n, m, options, backward)
     n_made, m_made = n - stretch.times * stretch.advance, m - stretch.times * stretch.period
     taps = build_taps(m_made, n_made, options).transpose() if backward else build_taps(n_made, m_made, options)
     weights = taps.weights.astype(np.float32) if itemsize == 4 else taps.weights
     return Operator(n, m, taps.first, taps.offset, weights, stretch if stretch.times else None)
+
+
+make_short = cached(128)(_make)
+make_long = cached(4)(_make)
 
 
 class _Stretch(NamedTuple):
@@ -46,7 +64,7 @@ class _Stretch(NamedTuple):
 def _stretch(n: int, m: int, options: InterpolateOptions, backward: bool) -> _Stretch:
     before, after = (m, n) if backward else (n, m)
     radius = _radius(before, after, options)
-    per_output = math.ceil(max(2 * radius, 1) * (n / m if backward else 1))
+    per_output = _per_output(n, m, options, backward)
     longest = max(min(LONGEST_BOX, LONG // 2 // per_output), 1)
     # As far as a run reaches over a border; or, backward, as far as the runs reach that weigh less for it.
     border = 2 * math.ceil(radius) + 2 if backward else math.ceil((radius + 1) * after / before) + 1
@@ -57,6 +75,13 @@ def _stretch(n: int, m: int, options: InterpolateOptions, backward: bool) -> _St
     if m * per_output <= LONG or min(period, advance) == 0:
         return _Stretch(at, 1, 0, 0, m)
     return _Stretch(at, period, max((m - at - longest - border) // period, 0), advance, longest)
+
+
+def _per_output(n: int, m: int, options: InterpolateOptions, backward: bool) -> int:
+    """Return how many inputs an output weighs at most, or backward in the mean, rounded up."""
+    if backward:
+        return math.ceil(max(2 * _radius(m, n, options), 1) * (n / m))
+    return math.ceil(max(2 * _radius(n, m, options), 1))
 
 
 def _radius(before: int, after: int, options: InterpolateOptions) -> float:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from burnpy._cached import cached
 from burnpy.backends._dispatch import MAX_AXES, Plan
-from burnpy.backends._operators import make_operator
+from burnpy.backends._operators import is_short, make_operator
 from burnpy.backends._plan import make_plan
 from burnpy.backends._threads import get_num_threads, run_parts
 from burnpy.errors import DTypeError
@@ -124,13 +124,16 @@ class _Job:
     target: tuple[int, ...]
     options: InterpolateOptions
     backward: bool
+    short: bool  # its operators are small enough to keep its plans
 
 
 @cached(512)
 def _job(shape: tuple[int, ...], options: InterpolateOptions, backward: bool, spatial_axes: int, *output_size: int) -> _Job:
     sizes = checked_sizes(output_size, spatial_axes)
     result = check_image_shape(shape, sizes, spatial_axes)
-    return _Job(result, shape, options, True) if backward else _Job(shape, result, options, False)
+    source, target = (result, shape) if backward else (shape, result)
+    short = all(is_short(n, m, options, backward) for n, m in zip(source[2:], target[2:], strict=True))
+    return _Job(source, target, options, backward, short)
 
 
 def _apply(x: NDArray[FloatT], job: _Job) -> NDArray[FloatT]:
@@ -181,10 +184,16 @@ def _memory_order(x: NDArray[Any]) -> tuple[int, ...]:
     return tuple(sorted(axes, key=lambda axis: -abs(x.strides[axis]) if x.shape[axis] > 1 else -np.inf))
 
 
-@cached(128)
 def _plan(job: _Job, memory_order: tuple[int, ...] | None, itemsize: int) -> Plan:
+    return (_keep_plan if job.short else _make_plan)(job, memory_order, itemsize)
+
+
+def _make_plan(job: _Job, memory_order: tuple[int, ...] | None, itemsize: int) -> Plan:
     operators = [
         None if before == after else make_operator(before, after, job.options, job.backward, max(itemsize, 4))
         for before, after in zip(job.source, job.target, strict=True)
     ]
     return make_plan(job.source, operators, memory_order or range(len(operators)), half=itemsize == 2)
+
+
+_keep_plan = cached(128)(_make_plan)
