@@ -75,6 +75,8 @@ cdef enum:
     VECTOR = 64  # bytes: what the innermost loops do at a time, a whole number of registers everywhere
     BLOCK = 16384  # bytes of transposed rows at a time: three blocks fit the first-level cache
     PAGE = 4096  # bytes; rows this far apart, or a multiple, compete for the same few lines of the cache
+    STRIPE = 512  # bytes of a row that are weighed at a time, a whole number of registers everywhere
+    SHARED = 24576  # bytes of the rows that several outputs weigh: they fit the first-level cache
     LARGE = 1 << 21  # bytes of output that no cache will keep until they are read
     FRESH = 1 << 25  # bytes of output that an allocator gets from the system, cleared, and so in cache
     FAR = 1 << 24  # bytes of input of which some are no longer in any cache
@@ -88,6 +90,7 @@ CPU_HAS_AVX2 = burnpy_has_avx2()
 cdef struct Axis:
     # One operator as the loops see it; `first` is NULL for the identity.
     Py_ssize_t runs  # that are given
+    bint shares  # outputs have inputs in common
     bint far  # the source is so large that it is fetched from memory, which takes time to begin
     Py_ssize_t widest
     Py_ssize_t at, period, times, advance  # see `Operator`
@@ -213,6 +216,7 @@ cdef class Operator:
         cdef Axis axis
         axis.runs = self.first.shape[0]
         axis.far = False
+        axis.shares = self.mean * self.m > self.n
         axis.widest = self.widest
         axis.at, axis.period, axis.times, axis.advance = self.at, self.period, self.times, self.advance
         axis.first = &self.first[0]
@@ -611,10 +615,8 @@ cdef void _line(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, const Line
             _columns(x, sx, line.sx, y, sy, line.sy, op, j0, j1, base, inner, lanes, large, blocks)
         elif inner == 1 or packed and inner <= 4:
             _signal(x, sx, y, sy, op, j0, j1, base, inner)
-        elif large and inner >= vector:
-            _rows_aside(x, sx, y, sy, op, j0, j1, base, inner, blocks)
         else:
-            _rows(x, sx, y, sy, op, j0, j1, base, inner)
+            _rows(x, sx, y, sy, op, j0, j1, base, inner, blocks if large and inner >= vector else NULL)
         lane += lanes
         x += lanes * line.sx
         y += lanes * line.sy
@@ -776,46 +778,49 @@ cdef inline void _transpose(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy
         burnpy_transpose_f64(x, sx, y, sy, rows, columns)
 
 
-cdef void _rows(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, const Axis *op,
-                Py_ssize_t j0, Py_ssize_t j1, Py_ssize_t base, Py_ssize_t inner) noexcept nogil:
-    """``y[j - j0] = sum_k w[j, k] * x[first[j] - base + k]``, each a row of contiguous inner elements: the general loop."""
-    cdef Py_ssize_t j, count, ahead
-    cdef const real *w
-    cdef const real *source
+cdef void _rows(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, const Axis *op, Py_ssize_t j0, Py_ssize_t j1,
+                Py_ssize_t base, Py_ssize_t inner, real *aside) noexcept nogil:
+    """``y[j - j0] = sum_k w[j, k] * x[first[j] - base + k]``, each a row of contiguous inner elements: the general loop.
+
+    Where outputs share inputs, in columns so narrow that those stay in cache. With ``aside`` a row is made there, and copied
+    past the cache.
+    """
+    cdef Py_ssize_t c = 0, j, size, width = inner
     cdef real *target
-    for j in range(j0, j1):
-        ahead = _end(op, j + 1) - _end(op, j) if op.far and j + 1 < op.runs else 0
-        w = <const real *>op.weights + op.offset[j]
-        count = op.offset[j + 1] - op.offset[j]
-        source = x + (op.first[j] - base) * sx
-        target = y + (j - j0) * sy
-        while count and w[0] == 0:
-            w += 1
-            count -= 1
-            source += sx
-        if count == 0:
-            memset(target, 0, inner * sizeof(real))
-            continue
-        if real is float:
-            burnpy_row_f32(target, source, sx, w, count, inner, ahead)
-        else:
-            burnpy_row_f64(target, source, sx, w, count, inner, ahead)
+    if op.shares and op.widest * inner * sizeof(real) > SHARED:
+        width = max(SHARED // (op.widest * STRIPE), 1) * STRIPE // sizeof(real)
+    if aside != NULL:
+        width = min(width, BLOCK // sizeof(real))
+    while c < inner:
+        size = min(width, inner - c)
+        for j in range(j0, j1):
+            target = y + (j - j0) * sy + c
+            if aside == NULL:
+                _row(x + c, sx, target, op, j, base, size)
+            elif op.offset[j + 1] == op.offset[j]:
+                burnpy_stream(target, NULL, size * sizeof(real))
+            else:
+                _row(x + c, sx, aside, op, j, base, size)
+                burnpy_stream(target, aside, size * sizeof(real))
+        c += size
 
 
-cdef void _rows_aside(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, const Axis *op,
-                      Py_ssize_t j0, Py_ssize_t j1, Py_ssize_t base, Py_ssize_t inner, real *blocks) noexcept nogil:
-    """`_rows`, made in cache and copied past it."""
-    cdef Py_ssize_t j, c, most = BLOCK // sizeof(real), size
-    for j in range(j0, j1):
-        c = 0
-        if op.offset[j + 1] == op.offset[j]:
-            burnpy_stream(y + (j - j0) * sy, NULL, inner * sizeof(real))
-            c = inner
-        while c < inner:
-            size = min(most, inner - c)
-            _rows(x + c, sx, blocks, 0, op, j, j + 1, base, size)
-            burnpy_stream(y + (j - j0) * sy + c, blocks, size * sizeof(real))
-            c += size
+cdef inline void _row(const real *x, Py_ssize_t sx, real *y, const Axis *op, Py_ssize_t j, Py_ssize_t base,
+                      Py_ssize_t inner) noexcept nogil:
+    cdef Py_ssize_t ahead = _end(op, j + 1) - _end(op, j) if op.far and j + 1 < op.runs else 0
+    cdef const real *w = <const real *>op.weights + op.offset[j]
+    cdef Py_ssize_t count = op.offset[j + 1] - op.offset[j]
+    x += (op.first[j] - base) * sx
+    while count and w[0] == 0:
+        w += 1
+        count -= 1
+        x += sx
+    if count == 0:
+        memset(y, 0, inner * sizeof(real))
+    elif real is float:
+        burnpy_row_f32(y, x, sx, w, count, inner, ahead)
+    else:
+        burnpy_row_f64(y, x, sx, w, count, inner, ahead)
 
 
 cdef void _lanes(const real *x, real *y, const Axis *op, Py_ssize_t j0, Py_ssize_t j1, Py_ssize_t inner) noexcept nogil:
@@ -828,7 +833,7 @@ cdef void _lanes(const real *x, real *y, const Axis *op, Py_ssize_t j0, Py_ssize
         stop = _alike(op, j, j1, &mixed)
         w = <const real *>op.weights + op.offset[j]
         if op.taps[j] == 0:
-            _rows(x, step, y, step, op, j, stop, op.first[j0], step)
+            _rows(x, step, y, step, op, j, stop, op.first[j0], step, NULL)
         else:
             for c in range(inner):
                 _runs(start + c * vector, y + c * vector, step, op, j, stop, mixed, w)
@@ -876,7 +881,8 @@ cdef void _signal(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, const Ax
                 else:
                     done = burnpy_quads(start, y, op.first + j, w, taps, stop - j)
         if taps == 0 or inner > 1:
-            _rows(start + op.first[j + done] * sx, sx, y + done * sy, sy, op, j + done, stop, op.first[j + done], inner)
+            _rows(start + op.first[j + done] * sx, sx, y + done * sy, sy, op, j + done, stop, op.first[j + done], inner,
+                  NULL)
         elif done < stop - j:
             _singles(start, sx, y + done * sy, sy, op, j + done, stop, mixed, w + done * taps)
         y += (stop - j) * sy
