@@ -1,6 +1,6 @@
-"""How many threads share the work of a call, and the small pool that they come from.
+"""How many threads share the work of a call, and the helpers that they are.
 
-Work is split into parts whose results do not depend on the split. The pool is made when it is first needed, and anew in a
+Work is split into parts whose results do not depend on the split. Helpers are started when they are first needed, and anew in a
 child process after a fork, so that a child never waits for threads that it does not have.
 """
 
@@ -8,12 +8,8 @@ import itertools
 import os
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from burnpy.errors import OptionError
-
-if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
 
 __all__ = ["get_num_threads", "run_parts", "set_num_threads"]
 
@@ -21,11 +17,43 @@ PARTS_PER_THREAD = 4
 """So that a thread that is held up does not hold up the others."""
 
 
+class _Helper:
+    """A thread that does one job after another and sleeps in between: a lock wakes it sooner than a queue would."""
+
+    def __init__(self) -> None:
+        self._given, self._done = threading.Lock(), threading.Lock()  # held while there is no job, or none done
+        self._given.acquire()
+        self._done.acquire()
+        self._job: Callable[[], None] | None = None
+        self._error: BaseException | None = None
+        threading.Thread(target=self._serve, name="burnpy", daemon=True).start()
+
+    def start(self, job: Callable[[], None]) -> None:
+        self._job, self._error = job, None
+        self._given.release()
+
+    def wait(self) -> BaseException | None:
+        """Return when the job is done, with what it raised."""
+        self._done.acquire()
+        return self._error
+
+    def _serve(self) -> None:
+        while True:
+            self._given.acquire()
+            try:
+                if self._job:
+                    self._job()
+            except BaseException as error:  # noqa: BLE001 - the caller raises it
+                self._error = error
+            self._job = None
+            self._done.release()
+
+
 class _State:
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.pool: ThreadPoolExecutor | None = None
-        self.pool_size = 0
+        self.idle: list[_Helper] = []
+        self.helpers = 0
 
 
 _state = _State()
@@ -73,24 +101,33 @@ def run_parts(work: Callable[[int, int], None], count: int, threads: int) -> Non
                 return
             work(*part)
 
-    helpers = [_pool(threads - 1).submit(share) for _ in range(min(threads, parts) - 1)]
+    helpers = _borrowed(min(threads, parts) - 1, threads - 1)
+    for helper in helpers:
+        helper.start(share)
     try:
         share()
     finally:
-        for helper in helpers:
-            helper.result()
+        errors = [helper.wait() for helper in helpers]
+        _state.idle.extend(helpers)
+    for error in errors:
+        if error:
+            raise error
 
 
-def _pool(size: int) -> "ThreadPoolExecutor":
-    from concurrent.futures import ThreadPoolExecutor
-
+def _borrowed(count: int, most: int) -> list[_Helper]:
+    """Return up to ``count`` helpers that have nothing to do; of ``most`` in all, others may be at work for other callers."""
     with _state.lock:
-        if _state.pool is None or _state.pool_size < size:
-            _state.pool, _state.pool_size = ThreadPoolExecutor(size, "burnpy"), size
-        return _state.pool
+        helpers = [_state.idle.pop() for _ in range(min(count, len(_state.idle)))]
+        while len(helpers) < count and _state.helpers < most:
+            try:
+                helpers.append(_Helper())
+            except RuntimeError:  # the system has no more threads
+                break
+            _state.helpers += 1
+        return helpers
 
 
-def _forget_pool() -> None:
+def _forget_helpers() -> None:
     global _state
     _state = _State()
 
@@ -106,4 +143,4 @@ def _initial() -> int:
 
 _threads = _initial()
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_pool)
+    os.register_at_fork(after_in_child=_forget_helpers)
