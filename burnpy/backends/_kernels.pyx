@@ -3,12 +3,12 @@
 
 Along one axis the array is a view (outer, n, inner). Where inner elements are contiguous the kernel weighs whole rows
 (`_rows`); where they are few, as along the last axis, it transposes a block of outer rows so that they become contiguous,
-and weighs those (`_columns`); runs of a single weight 1, or of none, are copied (`_copies`). Two loops do without
-transposing: `_dealt`, where outputs weigh in turns, and `_signal`, where there is one row, or where most inputs are not
-weighed. Several axes are done box by box of the output, so that what stands between two axes stays in cache (`_box`);
-half precision is converted there too, on the way in and on the way out (`_convert`). Every output is the sum of its
-products from left to right, whichever way it is reached, so that bits depend on neither path, box, thread nor instruction
-set.
+and weighs those (`_columns`); runs of a single weight 1, or of none, are copied (`_copies`). Three loops do without that:
+`_dealt`, where outputs weigh in turns, `_scatter`, where most runs are empty, and `_signal`, where there is one row, or
+where most inputs are not weighed. Large sources are asked for ahead, and large results written past the cache.
+Several axes are done box by box of the output, so that what stands between two axes stays in cache (`_box`); half precision
+is converted there too, on the way in and on the way out (`_convert`). Every output is the sum of its products from left to
+right, whichever way it is reached, so that bits depend on neither path, box, thread nor instruction set.
 """
 
 from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
@@ -79,7 +79,7 @@ cdef enum:
     SHARED = 24576  # bytes of the rows that several outputs weigh: they fit the first-level cache
     LARGE = 1 << 21  # bytes of output that no cache will keep until they are read
     FRESH = 1 << 25  # bytes of output that an allocator gets from the system, cleared, and so in cache
-    FAR = 1 << 24  # bytes of input of which some are no longer in any cache
+    FAR = 1 << 23  # bytes of input that no cache may be trusted to hold
     PIECE = 64  # outputs
     FEW = 3  # fewer rows than this do not pay for transposing them
 
@@ -103,7 +103,7 @@ cdef struct Axis:
     bint copies
     bint whole  # no run is empty
     bint sparse, scatters
-    const Py_ssize_t *row  # of every weight: its output; of copies and what `scatters`, and where runs are `apart`, else NULL
+    const Py_ssize_t *row  # of every weight: its output; of copies, what `scatters`, and runs that are `apart`, else NULL
     const Py_ssize_t *weighed  # of every weight: its input; likewise
 
 
@@ -355,13 +355,18 @@ cdef class Plan:
         cdef double size = 1
         for d in range(DIMS):
             size *= self.n[d]
-        self.far = not half and size * self.itemsize >= FAR
+        self.far = not half and self._weighed() * self.itemsize >= FAR
         self.work = 0
         for axis in order:
             size = size / self.n[axis] * self.m[axis]
             self.work += size * operators[axis].mean
         self.large = not half and size * self.itemsize >= LARGE
         self.streams = self.large and size * self.itemsize < FRESH
+
+    def _weighed(self):
+        """Return how many elements of the source are looked at, or lie in a row with some that are."""
+        return _product(self.n[d] if operator is None or d == max(self.order) else min(self.n[d], operator.mean * operator.m)
+                        for d, operator in enumerate(self.operators))
 
     def _source_of_a_box(self):
         """Return over how many inputs along every axis a box reaches at most."""
@@ -602,7 +607,7 @@ cdef void _line(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, const Line
                            and not (op.sparse and packed and inner <= 4))
     while lane < line.count:
         lanes = 1
-        if op.copies and large and sy == inner and inner * sizeof(real) <= VECTOR:
+        if op.copies and large and sy == inner and inner * sizeof(real) <= 2 * STRIPE:
             _copies_aside(x, sx, y, op, j0, j1, base, inner, blocks)
         elif op.copies:
             _copies(x, sx, y, sy, op, j0, j1, base, inner, large)
@@ -782,26 +787,34 @@ cdef void _rows(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, const Axis
                 Py_ssize_t base, Py_ssize_t inner, real *aside) noexcept nogil:
     """``y[j - j0] = sum_k w[j, k] * x[first[j] - base + k]``, each a row of contiguous inner elements: the general loop.
 
-    Where outputs share inputs, in columns so narrow that those stay in cache. With ``aside`` a row is made there, and copied
-    past the cache.
+    Where outputs share inputs, in columns so narrow that those stay in cache. With ``aside`` rows are made there, as many
+    as follow one another and fit, and copied past the cache.
     """
-    cdef Py_ssize_t c = 0, j, size, width = inner
+    cdef Py_ssize_t c = 0, j, stop, r, size, rows = 1, width = inner, block = BLOCK // sizeof(real)
     cdef real *target
     if op.shares and op.widest * inner * sizeof(real) > SHARED:
         width = max(SHARED // (op.widest * STRIPE), 1) * STRIPE // sizeof(real)
     if aside != NULL:
-        width = min(width, BLOCK // sizeof(real))
+        width = min(width, block)
+        if sy == width:
+            rows = block // width
     while c < inner:
         size = min(width, inner - c)
-        for j in range(j0, j1):
+        j = j0
+        while j < j1:
             target = y + (j - j0) * sy + c
             if aside == NULL:
                 _row(x + c, sx, target, op, j, base, size)
-            elif op.offset[j + 1] == op.offset[j]:
+                j += 1
+            elif rows == 1 and op.offset[j + 1] == op.offset[j]:
                 burnpy_stream(target, NULL, size * sizeof(real))
+                j += 1
             else:
-                _row(x + c, sx, aside, op, j, base, size)
-                burnpy_stream(target, aside, size * sizeof(real))
+                stop = min(j + rows, j1)
+                for r in range(stop - j):
+                    _row(x + c, sx, aside + r * size, op, j + r, base, size)
+                burnpy_stream(target, aside, (stop - j) * size * sizeof(real))
+                j = stop
         c += size
 
 

@@ -1,7 +1,7 @@
 """How many threads share the work of a call, and the helpers that they are.
 
-Work is split into parts whose results do not depend on the split. Helpers are started when they are first needed, and anew in a
-child process after a fork, so that a child never waits for threads that it does not have.
+Work is split into parts whose results do not depend on the split. Helpers are started when they are first needed, and anew
+in a child process after a fork, so that a child never waits for threads that it does not have.
 """
 
 import itertools
@@ -43,7 +43,7 @@ class _Helper:
             try:
                 if self._job:
                     self._job()
-            except BaseException as error:  # noqa: BLE001 - the caller raises it
+            except BaseException as error:  # the caller raises it
                 self._error = error
             self._job = None
             self._done.release()
