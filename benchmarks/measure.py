@@ -1,6 +1,7 @@
 """How it is measured: all jobs of a case in turn, again and again, so that a change of speed hits all alike."""
 
 import gc
+import random
 import statistics
 import time
 import tracemalloc
@@ -69,12 +70,13 @@ def _copies(case: Case) -> dict[str, Job]:
 def _times(runs: Mapping[str, Job], seconds: float, threads: int) -> dict[str, Timing]:
     spent: dict[str, list[float]] = {name: [] for name in runs}
     inner = {name: max(1, int(1e-3 / max(_once(job), 1e-7))) for name, job in runs.items()}
+    order = random.Random(0)
     gc.collect()
     gc.disable()
     try:
         total, rounds = 0.0, 0
         while rounds < 5 or (total < seconds * len(runs) and rounds < 1000):
-            for name, job in runs.items():
+            for name, job in order.sample(list(runs.items()), len(runs)):  # so that nobody always follows the same one
                 job()  # so that what the one before left in the caches makes no difference
                 start = time.perf_counter()
                 for _ in range(inner[name]):

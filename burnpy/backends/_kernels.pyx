@@ -365,8 +365,9 @@ cdef class Plan:
 
     def _weighed(self):
         """Return how many elements of the source are looked at, or lie in a row with some that are."""
-        return _product(self.n[d] if operator is None or d == max(self.order) else min(self.n[d], operator.mean * operator.m)
-                        for d, operator in enumerate(self.operators))
+        return _product(
+            self.n[d] if operator is None or d == max(self.order) else min(self.n[d], operator.mean * operator.m)
+            for d, operator in enumerate(self.operators))
 
     def _source_of_a_box(self):
         """Return over how many inputs along every axis a box reaches at most."""

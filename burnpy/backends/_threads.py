@@ -115,7 +115,7 @@ def run_parts(work: Callable[[int, int], None], count: int, threads: int) -> Non
 
 
 def _borrowed(count: int, most: int) -> list[_Helper]:
-    """Return up to ``count`` helpers that have nothing to do; of ``most`` in all, others may be at work for other callers."""
+    """Return up to ``count`` helpers that have nothing to do; of ``most`` in all, others may be at work for others."""
     with _state.lock:
         helpers = [_state.idle.pop() for _ in range(min(count, len(_state.idle)))]
         while len(helpers) < count and _state.helpers < most:
