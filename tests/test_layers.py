@@ -3,6 +3,7 @@
 import ast
 import doctest
 import importlib
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -71,6 +72,14 @@ def test_the_kernels_import_nothing_of_burnpy():
     assert "burnpy" not in "".join(
         line for line in (PACKAGE / "backends" / "_kernels.pyx").read_text().splitlines() if "import" in line
     )
+
+
+def test_sources_without_compiled_kernels_say_so(tmp_path):
+    shutil.copytree(PACKAGE, tmp_path / "burnpy", ignore=lambda _, names: [n for n in names if n.startswith("_kernels")])
+    done = subprocess.run(
+        [sys.executable, "-c", "import burnpy"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert f"burnpy is imported from {tmp_path}, where its kernels are not compiled" in done.stderr
 
 
 def test_importing_burnpy_imports_no_extra():

@@ -5,9 +5,17 @@ The environment variable ``BURNPY_KERNELS`` forces one, "baseline" or "avx2".
 
 import importlib
 import os
+from pathlib import Path
 
-from burnpy.backends import _kernels
-from burnpy.errors import OptionError
+from burnpy.errors import BackendLoadError, OptionError
+
+try:
+    from burnpy.backends import _kernels
+except ImportError as error:
+    raise BackendLoadError(
+        f"burnpy is imported from {Path(__file__).parents[2]}, where its kernels are not compiled; start Python in another "
+        "folder to import the installed package, or compile them there with 'pip install -e .'"
+    ) from error
 
 __all__ = ["BUILD", "MAX_AXES", "Operator", "Plan"]
 
