@@ -19,6 +19,9 @@ Job = Callable[[], Any]
 
 TORCH_MODES = {"nearest": "nearest", "nearest_exact": "nearest-exact", "bilinear": "bilinear", "bicubic": "bicubic"}
 
+LARGEST_MATRIX = 1 << 28
+"""Elements of the dense matrix that JAX makes for every axis: more would not fit the memory."""
+
 
 def set_threads(threads: int) -> None:
     """Give every library the same number of threads."""
@@ -186,6 +189,8 @@ def _jax(case: Case, x: np.ndarray, grad: np.ndarray, threads: int) -> Job | Non
     method = methods.get(case.options.mode.value)
     if method is None or case.layout == "nhwc" or case.dtype != "float32" or threads == 1:
         return None  # its number of threads cannot be set; its cubic is another operator
+    if max(n * m for n, m in zip(case.shape[2:], case.size, strict=True)) > LARGEST_MATRIX:
+        return None
     import jax
 
     def resize(array: Any) -> Any:
