@@ -18,6 +18,7 @@ from burnpy.backends import _operators, ndarray
 SPINNING = ("torch", "onnxruntime", "jax")
 """Their threads stay busy for a while after a call, in which whoever is next would have fewer processors."""
 SPIN_SECONDS = 0.012
+WARM_SECONDS = 0.003
 TOLERANCE = {"float64": 1e-6, "float32": 2e-3, "float16": 2e-2}
 """Relative to the largest value; others compute coordinates in float32, which costs them digits at large sizes."""
 
@@ -77,7 +78,7 @@ def _times(runs: Mapping[str, Job], seconds: float, threads: int) -> dict[str, T
         total, rounds = 0.0, 0
         while rounds < 5 or (total < seconds * len(runs) and rounds < 1000):
             for name, job in order.sample(list(runs.items()), len(runs)):  # so that nobody always follows the same one
-                job()  # so that what the one before left in the caches makes no difference
+                _warm(job)
                 start = time.perf_counter()
                 for _ in range(inner[name]):
                     job()
@@ -90,6 +91,14 @@ def _times(runs: Mapping[str, Job], seconds: float, threads: int) -> dict[str, T
     finally:
         gc.enable()
     return {name: _timing(times) for name, times in spent.items()}
+
+
+def _warm(job: Job) -> None:
+    """Call a job until caches and processors are as its own calls leave them, whatever ran or slept before."""
+    start = time.perf_counter()
+    job()
+    while time.perf_counter() - start < WARM_SECONDS:
+        job()
 
 
 def _once(job: Job) -> float:
