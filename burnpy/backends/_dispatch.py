@@ -11,11 +11,11 @@ from burnpy.errors import BackendLoadError, OptionError
 
 try:
     from burnpy.backends import _kernels
-except ImportError as error:
+except ImportError as _error:
     raise BackendLoadError(
         f"burnpy is imported from {Path(__file__).parents[2]}, where its kernels are not compiled; start Python in another "
         "folder to import the installed package, or compile them there with 'pip install -e .'"
-    ) from error
+    ) from _error
 
 __all__ = ["BUILD", "MAX_AXES", "Operator", "Plan"]
 
