@@ -13,7 +13,7 @@ from exact import OPTIONS
 
 import burnpy
 from burnpy import OptionError
-from burnpy.backends import _dispatch, _kernels
+from burnpy.backends import _dispatch, _kernels, _threads
 from burnpy.backends._threads import run_parts
 
 PROCESSORS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
@@ -135,6 +135,18 @@ def test_an_error_on_any_thread_reaches_the_caller_after_all_have_stopped():
     with pytest.raises(MemoryError, match="part"):
         run_parts(work, 8, 2)
     assert not running
+
+
+def test_helpers_that_an_interrupt_left_at_work_are_replaced(monkeypatch):
+    def interrupted(helper):
+        raise KeyboardInterrupt
+
+    _threads._forget_helpers()  # so that none is idle
+    with monkeypatch.context() as patch:
+        patch.setattr(_threads._Helper, "wait", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            run_parts(lambda start, stop: None, 8, 2)
+    test_parts_run_at_the_same_time()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")

@@ -107,11 +107,22 @@ def run_parts(work: Callable[[int, int], None], count: int, threads: int) -> Non
     try:
         share()
     finally:
-        errors = [helper.wait() for helper in helpers]
-        _state.idle.extend(helpers)
+        errors = _waited_for(helpers)
     for error in errors:
         if error:
             raise error
+
+
+def _waited_for(helpers: list[_Helper]) -> list[BaseException | None]:
+    """Return what the jobs of helpers raised, and the helpers to those who have nothing to do."""
+    try:
+        errors = [helper.wait() for helper in helpers]
+    except BaseException:  # an interrupt: they may still be at work, so others take their place
+        with _state.lock:
+            _state.helpers -= len(helpers)
+        raise
+    _state.idle.extend(helpers)
+    return errors
 
 
 def _borrowed(count: int, most: int) -> list[_Helper]:
