@@ -53,9 +53,9 @@ cdef extern from "_loops.h" nogil:
                      Py_ssize_t size)
     Py_ssize_t burnpy_pick_words(char *y, const char *x, const Py_ssize_t *first, const Py_ssize_t *taps, Py_ssize_t runs,
                                  Py_ssize_t size)
-    void burnpy_scatter_f32(float *y, const float *x, const Py_ssize_t *row, const Py_ssize_t *weighed, const float *w,
+    void burnpy_scatter_f32(float *y, const float *x, const Py_ssize_t *row, const Py_ssize_t *first, const float *w,
                             Py_ssize_t count, Py_ssize_t inner)
-    void burnpy_scatter_f64(double *y, const double *x, const Py_ssize_t *row, const Py_ssize_t *weighed, const double *w,
+    void burnpy_scatter_f64(double *y, const double *x, const Py_ssize_t *row, const Py_ssize_t *first, const double *w,
                             Py_ssize_t count, Py_ssize_t inner)
     void burnpy_place(char *y, Py_ssize_t sy, const char *x, Py_ssize_t sx, const Py_ssize_t *row, const Py_ssize_t *first,
                       Py_ssize_t count, Py_ssize_t size)
@@ -103,8 +103,8 @@ cdef struct Axis:
     bint copies
     bint whole  # no run is empty
     bint sparse, scatters
-    const Py_ssize_t *row  # of every weight: its output; of copies, what `scatters`, and runs that are `apart`, else NULL
-    const Py_ssize_t *weighed  # of every weight: its input; likewise
+    const Py_ssize_t *row  # of every weight: its output; of copies and what `scatters`, else NULL
+    const Py_ssize_t *weighed  # of every weight: its input; NULL unless `apart`
 
 
 cdef struct Line:
@@ -191,9 +191,9 @@ cdef class Operator:
         first_, offset_ = np.asarray(first), np.asarray(offset)
         self.apart = offset[m] < n and bool((np.diff(first_) >= np.diff(offset_[:m])).all())
         self.scatters = 0 < offset[m] < m and self.widest == 1 and not self.copies and bool((weights != 0).all())
-        listed = self.copies or self.apart or self.scatters
-        self.row = row = np.repeat(np.arange(m), np.diff(offset_)) if listed else np.empty(0, np.intp)
-        self.weighed = first_[row] + np.arange(len(row)) - offset_[row]
+        row, none = np.repeat(np.arange(m), np.diff(offset_)), np.empty(0, np.intp)
+        self.row = row if self.copies or self.scatters else none
+        self.weighed = first_[row] + np.arange(len(row)) - offset_[row] if self.apart else none
         self.phases, self.regular, self.irregular = _phases(first_, taps, offset_, weights)
         self.whole = bool((np.diff(offset_) > 0).all())
         self.row_by_row = self.copies or self.sparse or self.phases > 0
@@ -226,7 +226,7 @@ cdef class Operator:
         axis.copies, axis.whole = self.copies, self.whole
         axis.sparse, axis.scatters = self.sparse, self.scatters
         axis.row = &self.row[0] if self.row.shape[0] else NULL
-        axis.weighed = &self.weighed[0] if self.row.shape[0] else NULL
+        axis.weighed = &self.weighed[0] if self.weighed.shape[0] else NULL
         axis.phases, axis.regular, axis.irregular = self.phases, self.regular, self.irregular
         axis.weights = NULL
         if self.offset[self.offset.shape[0] - 1]:
@@ -674,10 +674,10 @@ cdef void _scatter(const real *x, real *y, const Axis *op, Py_ssize_t j0, Py_ssi
     cdef Py_ssize_t start = op.offset[j0], count = op.offset[j1] - start
     memset(y, 0, (j1 - j0) * inner * sizeof(real))
     if real is float:
-        burnpy_scatter_f32(y - j0 * inner, x - base * inner, op.row + start, op.weighed + start,
+        burnpy_scatter_f32(y - j0 * inner, x - base * inner, op.row + start, op.first,
                            <const float *>op.weights + start, count, inner)
     else:
-        burnpy_scatter_f64(y - j0 * inner, x - base * inner, op.row + start, op.weighed + start,
+        burnpy_scatter_f64(y - j0 * inner, x - base * inner, op.row + start, op.first,
                            <const double *>op.weights + start, count, inner)
 
 

@@ -241,7 +241,7 @@ static inline ptrdiff_t burnpy_pick_words(char *y, const char *x, const ptrdiff_
 
 /* y[j * sy] = x[first[j] * sx], `size` bytes of each, steps in bytes. */
 #define BURNPY_PICK(size)                                                                                              \
-    BURNPY_UNROLL_BY_4 for (; j < runs; j++)                                                                                              \
+    BURNPY_UNROLL_BY_4 for (; j < runs; j++)                                                                           \
         memcpy(y + j * sy, x + first[j] * sx, size)
 
 static void burnpy_pick(char *y, ptrdiff_t sy, const char *x, ptrdiff_t sx, const ptrdiff_t *first, ptrdiff_t runs,
@@ -272,7 +272,7 @@ static void burnpy_pick(char *y, ptrdiff_t sy, const char *x, ptrdiff_t sx, cons
 
 /* y[row[e] * sy] = x[first[row[e]] * sx], likewise. */
 #define BURNPY_PLACE(size)                                                                                             \
-    BURNPY_UNROLL_BY_4 for (ptrdiff_t e = 0; e < count; e++)                                                                              \
+    BURNPY_UNROLL_BY_4 for (ptrdiff_t e = 0; e < count; e++)                                                           \
         memcpy(y + row[e] * sy, x + first[row[e]] * sx, size)
 
 static void burnpy_place(char *y, ptrdiff_t sy, const char *x, ptrdiff_t sx, const ptrdiff_t *row, const ptrdiff_t *first,
@@ -286,21 +286,21 @@ static void burnpy_place(char *y, ptrdiff_t sy, const char *x, ptrdiff_t sx, con
     }
 }
 
-/* y[row[e], ...] = w[e] * x[weighed[e], ...], `inner` contiguous elements of each. */
+/* y[row[e], ...] = w[e] * x[first[row[e]], ...], `inner` contiguous elements of each. */
 #define BURNPY_SCATTER(name, real)                                                                                     \
-    static inline void name##_of(real *y, const real *x, const ptrdiff_t *row, const ptrdiff_t *weighed, const real *w, \
+    static inline void name##_of(real *y, const real *x, const ptrdiff_t *row, const ptrdiff_t *first, const real *w,  \
                                  ptrdiff_t count, ptrdiff_t inner) {                                                   \
         for (ptrdiff_t e = 0; e < count; e++)                                                                          \
             for (ptrdiff_t c = 0; c < inner; c++)                                                                      \
-                y[row[e] * inner + c] = w[e] * x[weighed[e] * inner + c];                                              \
+                y[row[e] * inner + c] = w[e] * x[first[row[e]] * inner + c];                                           \
     }                                                                                                                  \
-    static void name(real *y, const real *x, const ptrdiff_t *row, const ptrdiff_t *weighed, const real *w,            \
+    static void name(real *y, const real *x, const ptrdiff_t *row, const ptrdiff_t *first, const real *w,              \
                      ptrdiff_t count, ptrdiff_t inner) {                                                               \
         switch (inner) {                                                                                               \
-        case 2: name##_of(y, x, row, weighed, w, count, 2); break;                                                     \
-        case 3: name##_of(y, x, row, weighed, w, count, 3); break;                                                     \
-        case 4: name##_of(y, x, row, weighed, w, count, 4); break;                                                     \
-        default: name##_of(y, x, row, weighed, w, count, inner);                                                       \
+        case 2: name##_of(y, x, row, first, w, count, 2); break;                                                       \
+        case 3: name##_of(y, x, row, first, w, count, 3); break;                                                       \
+        case 4: name##_of(y, x, row, first, w, count, 4); break;                                                       \
+        default: name##_of(y, x, row, first, w, count, inner);                                                         \
         }                                                                                                              \
     }
 

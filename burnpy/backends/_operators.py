@@ -35,7 +35,8 @@ def make_operator(n: int, m: int, options: InterpolateOptions, backward: bool, i
 
 def is_short(n: int, m: int, options: InterpolateOptions, backward: bool) -> bool:
     """Tell whether an operator is small, as all are but those of long axes whose sizes have little in common."""
-    made = m - _stretch(n, m, options, backward).times * _stretch(n, m, options, backward).period
+    stretch = _stretch(n, m, options, backward)
+    made = m - stretch.times * stretch.period
     return made * (4 * _per_output(n, m, options, backward) + 6 * np.intp(0).itemsize) <= SHORT_BYTES
 
 
