@@ -25,7 +25,13 @@ def kernels(name: str, *flags: str, optional: bool = False) -> Extension:
     )
 
 
-extensions = [kernels("_kernels")]
+pool = Extension(
+    "burnpy.backends._pool",
+    ["burnpy/backends/_pool.pyx"],
+    extra_compile_args=FLAGS,
+    depends=["burnpy/backends/_pool.h"],
+)
+extensions = [pool, kernels("_kernels")]
 if sysconfig.get_platform().endswith(("x86_64", "amd64")):
     extensions.append(kernels("_kernels_avx2", *(["/arch:AVX2"] if MSVC else ["-mavx2", "-mf16c"]), optional=True))
 

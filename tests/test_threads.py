@@ -13,8 +13,9 @@ from exact import OPTIONS
 
 import burnpy
 from burnpy import OptionError
-from burnpy.backends import _dispatch, _kernels, _threads
-from burnpy.backends._threads import run_parts
+from burnpy.backends import _dispatch, _kernels, _pool
+from burnpy.backends._operators import make_operator
+from burnpy.backends._plan import make_plan
 
 PROCESSORS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 SIZES = [((2, 3, 70, 90), (141, 60)), ((1, 1, 33, 400), (66, 801)), ((5, 1, 16, 16), (48, 48)), ((1, 2, 300, 31), (97, 64))]
@@ -104,49 +105,75 @@ def test_the_number_of_threads_must_be_a_positive_integer(threads):
         burnpy.set_num_threads(threads)
 
 
-@pytest.mark.parametrize(("count", "threads"), [(1, 4), (2, 4), (7, 2), (100, 3), (5, 1)])
-def test_every_part_is_done_once(count, threads):
-    seen: list[int] = []
-    run_parts(lambda start, stop: seen.extend(range(start, stop)), count, threads)
-    assert sorted(seen) == list(range(count))
+def rows_to_resize(rows):
+    """Return a plan with at least so many boxes, a source and an empty result."""
+    operator = make_operator(4, 5000, burnpy.InterpolateOptions("bicubic"), False, 8)
+    lead = (None,) * (_dispatch.MAX_AXES - 2)
+    x = np.random.default_rng(rows).standard_normal((rows, 4))
+    plan = make_plan(x.shape, [None, operator], range(2))
+    return plan, x[lead], np.full((rows, 5000), np.nan)[lead]
 
 
-def test_parts_run_at_the_same_time():
-    both = threading.Barrier(2, timeout=30)
-    first = threading.Lock()
-
-    def work(start, stop):
-        if start == 0 or first.acquire(blocking=False):
-            both.wait()
-
-    run_parts(work, 8, 2)
-
-
-def test_an_error_on_any_thread_reaches_the_caller_after_all_have_stopped():
-    running = []
-
-    def work(start, stop):
-        running.append(start)
-        time.sleep(0.001)
-        running.remove(start)
-        if start >= 3:
-            raise MemoryError("part")
-
-    with pytest.raises(MemoryError, match="part"):
-        run_parts(work, 8, 2)
-    assert not running
+@pytest.mark.parametrize("rows", [1, 16, 33, 200])
+@pytest.mark.parametrize("threads", [2, 3, 5, 40])
+def test_every_box_is_filled_whoever_fills_it(rows, threads):
+    plan, x, y = rows_to_resize(rows)
+    alone = y.copy()
+    assert plan.run(x, alone, 0, plan.boxes) == 0
+    for _ in range(30):
+        y.fill(np.nan)
+        assert 0 <= plan.run(x, y, 0, plan.boxes, threads) <= plan.boxes
+        np.testing.assert_array_equal(y, alone)
 
 
-def test_helpers_that_an_interrupt_left_at_work_are_replaced(monkeypatch):
-    def interrupted(helper):
-        raise KeyboardInterrupt
+def test_no_box_but_those_asked_for_is_filled():
+    plan, x, y = rows_to_resize(100)
+    alone = y.copy()
+    assert plan.boxes > 4
+    plan.run(x, alone, 1, plan.boxes - 1)
+    plan.run(x, y, 1, plan.boxes - 1, 3)
+    np.testing.assert_array_equal(y, alone)
+    plan.run(x, y.fill(np.nan) or y, 2, 2, 3)
+    assert np.isnan(y).all()
 
-    _threads._forget_helpers()  # so that none is idle
-    with monkeypatch.context() as patch:
-        patch.setattr(_threads._Helper, "wait", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            run_parts(lambda start, stop: None, 8, 2)
-    test_parts_run_at_the_same_time()
+
+def test_helpers_do_a_part_of_the_work():
+    plan, x, y = rows_to_resize(2000)
+    deadline = time.monotonic() + 30
+    while plan.run(x, y, 0, plan.boxes, 2) == 0:
+        assert time.monotonic() < deadline
+    assert "burnpy" in {thread.name for thread in threading.enumerate()}
+
+
+def test_helpers_that_slept_are_woken():
+    plan, x, y = rows_to_resize(2000)
+    deadline = time.monotonic() + 30
+    while plan.run(x, y, 0, plan.boxes, 2) == 0:
+        time.sleep(0.05)
+        assert time.monotonic() < deadline
+
+
+def test_there_are_no_more_helpers_than_asked_for():
+    plan, x, y = rows_to_resize(50)
+    _pool.forget()
+    callers = [threading.Thread(target=plan.run, args=(x, y.copy(), 0, plan.boxes, 3)) for _ in range(20)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
+    assert 1 <= _pool.helpers() <= 2
+
+
+def test_a_caller_does_without_threads_that_the_system_has_not(monkeypatch):
+    def none_left(thread):
+        raise RuntimeError("can't start new thread")
+
+    plan, x, y = rows_to_resize(50)
+    _pool.forget()
+    monkeypatch.setattr(threading.Thread, "start", none_left)
+    assert plan.run(x, y, 0, plan.boxes, 4) == 0
+    assert np.isfinite(y).all()
+    assert _pool.helpers() == 0
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")

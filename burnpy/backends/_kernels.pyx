@@ -11,8 +11,9 @@ is converted there too, on the way in and on the way out (`_convert`). Every out
 right, whichever way it is reached, so that bits depend on neither path, box, thread nor instruction set.
 """
 
-from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
 from libc.string cimport memcpy, memset
+
+from burnpy.backends cimport _pool
 
 import numpy as np
 
@@ -81,6 +82,7 @@ cdef enum:
     FRESH = 1 << 25  # bytes of output that an allocator gets from the system, cleared, and so in cache
     FAR = 1 << 23  # bytes of input that no cache may be trusted to hold
     PIECE = 64  # outputs
+    PARTS_PER_THREAD = 4  # so that a thread that is held up does not hold up the others
     FEW = 3  # fewer rows than this do not pay for transposing them
 
 MAX_AXES = DIMS
@@ -105,6 +107,29 @@ cdef struct Axis:
     bint sparse, scatters
     const Py_ssize_t *row  # of every weight: its output; of copies and what `scatters`, else NULL
     const Py_ssize_t *weighed  # of every weight: its input; NULL unless `apart`
+
+
+cdef struct Layout:
+    # A plan as the loops see it; see `Plan`.
+    Axis[DIMS] axes
+    Py_ssize_t[DIMS] n, m, extent
+    int[DIMS] passes
+    int steps
+    int picked  # an axis of which the first operator, along another, need see no input that is not weighed, or -1
+    Py_ssize_t scratch, inside, outside
+    bint half
+    bint far, streams  # past the cache
+
+
+cdef struct Call:
+    # What threads share: boxes `start ... stop - 1` of a plan, in so many parts.
+    const Layout *plan
+    const char *x
+    char *y
+    const Py_ssize_t *x_strides
+    const Py_ssize_t *y_strides
+    Py_ssize_t item, real
+    Py_ssize_t start, stop, parts
 
 
 cdef struct Line:
@@ -303,18 +328,10 @@ cdef class Plan:
     cdef readonly tuple operators  # keeps alive what `axes` points to
     cdef readonly tuple order, box
     cdef readonly Py_ssize_t boxes  # how many cover the output
-    cdef readonly Py_ssize_t scratch  # elements that stand between two operators
-    cdef readonly Py_ssize_t inside, outside  # elements of a box's source, and of a box, where they are converted
-    cdef readonly bint half
     cdef readonly Py_ssize_t itemsize
     cdef readonly double work  # multiply-adds of all operators together, counting nothing twice
-    cdef Axis[DIMS] axes
-    cdef Py_ssize_t[DIMS] n, m, extent
-    cdef int[DIMS] passes
-    cdef int steps
-    cdef int picked  # an axis of which the first operator, along another, need see no input that is not weighed, or -1
     cdef readonly bint large  # more output than a cache keeps
-    cdef bint far, streams  # past the cache
+    cdef Layout layout
 
     def __init__(self, tuple shape, tuple operators, tuple order, tuple box, bint half=False):
         cdef int d
@@ -323,55 +340,71 @@ cdef class Plan:
             raise ValueError(f"a plan is made for {DIMS} axes")
         if not order or sorted(order) != [d for d in range(DIMS) if operators[d] is not None]:
             raise ValueError("order must name every axis that has an operator, once")
+        cdef Layout *layout = &self.layout
         self.operators, self.order, self.box = operators, order, box
-        self.steps = len(order)
+        layout.steps = len(order)
         self.boxes = 1
         self.itemsize = operators[order[0]].itemsize
-        self.half = half
+        layout.half = half
         if half and self.itemsize != 4:
             raise ValueError("half precision is computed in single, with weights of float32")
         for d in range(DIMS):
-            self.n[d] = self.m[d] = shape[d]
-            self.axes[d].first = NULL
+            layout.n[d] = layout.m[d] = shape[d]
+            layout.axes[d].first = NULL
             if operators[d] is not None:
                 operator = operators[d]
-                if operator.n != self.n[d] or operator.itemsize != self.itemsize:
+                if operator.n != layout.n[d] or operator.itemsize != self.itemsize:
                     raise ValueError(f"the operator of axis {d} takes another size or type")
-                self.m[d] = operator.m
-                self.axes[d] = operator.view()
-            if self.n[d] < 1 or not 1 <= box[d] <= (self.m[d] if operators[d] is None else operators[d].longest):
+                layout.m[d] = operator.m
+                layout.axes[d] = operator.view()
+            if layout.n[d] < 1 or not 1 <= box[d] <= (layout.m[d] if operators[d] is None else operators[d].longest):
                 raise ValueError(f"axis {d} has a size or a box that is out of range")
-            self.extent[d] = box[d]
-            self.boxes *= (self.m[d] + self.extent[d] - 1) // self.extent[d]
-        for d in range(self.steps):
-            self.passes[d] = order[d]
-        self.picked = -1
-        if self.steps > 1 and order[1] < order[0] and operators[order[0]].row_by_row and operators[order[1]].apart:
-            self.picked = -1 if half else order[1]
-        self.scratch = self._largest_between()
+            layout.extent[d] = box[d]
+            self.boxes *= (layout.m[d] + layout.extent[d] - 1) // layout.extent[d]
+        for d in range(layout.steps):
+            layout.passes[d] = order[d]
+        layout.picked = -1
+        if layout.steps > 1 and order[1] < order[0] and operators[order[0]].row_by_row and operators[order[1]].apart:
+            layout.picked = -1 if half else order[1]
+        layout.scratch = self._largest_between()
         if half:
-            self.outside = _product(box)
-            self.inside = _product(self._source_of_a_box())
+            layout.outside = _product(box)
+            layout.inside = _product(self._source_of_a_box())
         cdef double size = 1
         for d in range(DIMS):
-            size *= self.n[d]
-        self.far = not half and self._weighed() * self.itemsize >= FAR
+            size *= layout.n[d]
+        layout.far = not half and self._weighed() * self.itemsize >= FAR
         self.work = 0
         for axis in order:
-            size = size / self.n[axis] * self.m[axis]
+            size = size / layout.n[axis] * layout.m[axis]
             self.work += size * operators[axis].mean
         self.large = not half and size * self.itemsize >= LARGE
-        self.streams = self.large and size * self.itemsize < FRESH
+        layout.streams = self.large and size * self.itemsize < FRESH
+
+    @property
+    def scratch(self):
+        """Elements that stand between two operators."""
+        return self.layout.scratch
+
+    @property
+    def inside(self):
+        """Elements of a box's source, where they are converted."""
+        return self.layout.inside
+
+    @property
+    def half(self):
+        """Whether arrays are of float16."""
+        return self.layout.half
 
     def _weighed(self):
         """Return how many elements of the source are looked at, or lie in a row with some that are."""
         return _product(
-            self.n[d] if operator is None or d == max(self.order) else min(self.n[d], operator.mean * operator.m)
-            for d, operator in enumerate(self.operators))
+            n if operator is None or d == max(self.order) else min(n, operator.mean * operator.m)
+            for d, (n, operator) in enumerate(zip(self.layout.n, self.operators)))
 
     def _source_of_a_box(self):
         """Return over how many inputs along every axis a box reaches at most."""
-        return [self.box[d] if self.operators[d] is None else self.operators[d].span(self.box[d], d == self.picked)
+        return [self.box[d] if self.operators[d] is None else self.operators[d].span(self.box[d], d == self.layout.picked)
                 for d in range(DIMS)]
 
     def _largest_between(self):
@@ -383,49 +416,57 @@ cdef class Plan:
             largest = max(largest, _product(extent))
         return largest
 
-    def run(self, x, y, Py_ssize_t start, Py_ssize_t stop):
-        """Fill boxes ``start ... stop - 1`` of ``y`` from ``x``, both of 7 axes and the type of the weights, or uint16."""
+    def run(self, x, y, Py_ssize_t start, Py_ssize_t stop, int threads=1):
+        """Fill boxes ``start ... stop - 1`` of ``y`` from ``x``, both of 7 axes and the type of the weights, or uint16.
+
+        Returns how many parts of the work were done by other threads.
+        """
         cdef const float[:, :, :, :, :, :, :] x32
         cdef float[:, :, :, :, :, :, :] y32
         cdef const double[:, :, :, :, :, :, :] x64
         cdef double[:, :, :, :, :, :, :] y64
         cdef const unsigned short[:, :, :, :, :, :, :] x16
         cdef unsigned short[:, :, :, :, :, :, :] y16
-        if self.half:
+        if self.layout.half:
             x16, y16 = x, y
-            self._run(<const char *>&x16[0, 0, 0, 0, 0, 0, 0], x16.shape, x16.strides,
-                      <char *>&y16[0, 0, 0, 0, 0, 0, 0], y16.shape, y16.strides, sizeof(short), start, stop)
+            return self._run(<const char *>&x16[0, 0, 0, 0, 0, 0, 0], x16.shape, x16.strides,
+                             <char *>&y16[0, 0, 0, 0, 0, 0, 0], y16.shape, y16.strides, sizeof(short), start, stop, threads)
         elif self.itemsize == 4:
             x32, y32 = x, y
-            self._run(<const char *>&x32[0, 0, 0, 0, 0, 0, 0], x32.shape, x32.strides,
-                      <char *>&y32[0, 0, 0, 0, 0, 0, 0], y32.shape, y32.strides, sizeof(float), start, stop)
+            return self._run(<const char *>&x32[0, 0, 0, 0, 0, 0, 0], x32.shape, x32.strides,
+                             <char *>&y32[0, 0, 0, 0, 0, 0, 0], y32.shape, y32.strides, sizeof(float), start, stop, threads)
         else:
             x64, y64 = x, y
-            self._run(<const char *>&x64[0, 0, 0, 0, 0, 0, 0], x64.shape, x64.strides,
-                      <char *>&y64[0, 0, 0, 0, 0, 0, 0], y64.shape, y64.strides, sizeof(double), start, stop)
+            return self._run(<const char *>&x64[0, 0, 0, 0, 0, 0, 0], x64.shape, x64.strides,
+                             <char *>&y64[0, 0, 0, 0, 0, 0, 0], y64.shape, y64.strides, sizeof(double), start, stop,
+                             threads)
 
-    cdef _run(self, const char *x, const Py_ssize_t *x_shape, const Py_ssize_t *x_strides, char *y,
-              const Py_ssize_t *y_shape, const Py_ssize_t *y_strides, Py_ssize_t item, Py_ssize_t start, Py_ssize_t stop):
+    cdef Py_ssize_t _run(self, const char *x, const Py_ssize_t *x_shape, const Py_ssize_t *x_strides, char *y,
+                         const Py_ssize_t *y_shape, const Py_ssize_t *y_strides, Py_ssize_t item, Py_ssize_t start,
+                         Py_ssize_t stop, int threads) except -1:
         cdef int d
+        cdef Layout *layout = &self.layout
         for d in range(DIMS):
-            if x_shape[d] != self.n[d] or y_shape[d] != self.m[d] or x_strides[d] % item or y_strides[d] % item:
+            if x_shape[d] != layout.n[d] or y_shape[d] != layout.m[d] or x_strides[d] % item or y_strides[d] % item:
                 raise ValueError(f"axis {d} of x or y has not the size that was planned, or is not aligned")
         if start < 0 or stop > self.boxes:
             raise ValueError(f"the plan has fewer boxes, {self.boxes}, than {stop}, or start {start} is negative")
-        cdef size_t size = self.itemsize * (2 * self.scratch + self.inside + self.outside) + 3 * BLOCK + VECTOR * VECTOR
-        cdef char *memory = <char *>PyMem_RawMalloc(size + VECTOR)
-        if memory == NULL:
-            raise MemoryError(f"cannot allocate {size} bytes of scratch space")
-        cdef char *scratch = memory + VECTOR - <size_t>memory % VECTOR
-        cdef Py_ssize_t b
-        with nogil:
-            for b in range(start, stop):
-                if self.itemsize == 4:
-                    _box(self, x, x_strides, y, y_strides, item, b, <float *>scratch)
-                else:
-                    _box(self, x, x_strides, y, y_strides, item, b, <double *>scratch)
-            burnpy_stream_end()
-        PyMem_RawFree(memory)
+        cdef size_t scratch = self.itemsize * (2 * layout.scratch + layout.inside + layout.outside)
+        cdef Call call = Call(layout, x, y, x_strides, y_strides, item, self.itemsize, start, stop, 1)
+        if threads > 1:
+            call.parts = max(min(stop - start, threads * PARTS_PER_THREAD), 1)
+        return _pool.run(_part, &call, call.parts, threads, scratch + 3 * BLOCK + VECTOR * VECTOR)
+
+
+cdef void _part(const void *job, Py_ssize_t part, void *scratch) noexcept nogil:
+    cdef const Call *call = <const Call *>job
+    cdef Py_ssize_t count = call.stop - call.start, b
+    for b in range(call.start + count * part // call.parts, call.start + count * (part + 1) // call.parts):
+        if call.real == sizeof(float):
+            _box(call.plan, call.x, call.x_strides, call.y, call.y_strides, call.item, b, <float *>scratch)
+        else:
+            _box(call.plan, call.x, call.x_strides, call.y, call.y_strides, call.item, b, <double *>scratch)
+    burnpy_stream_end()
 
 
 def _product(sizes):
@@ -436,7 +477,7 @@ def _product(sizes):
     return product
 
 
-cdef void _box(Plan plan, const char *x, const Py_ssize_t *x_strides, char *y, const Py_ssize_t *y_strides,
+cdef void _box(const Layout *plan, const char *x, const Py_ssize_t *x_strides, char *y, const Py_ssize_t *y_strides,
                Py_ssize_t item, Py_ssize_t index, real *blocks) noexcept nogil:
     """Make one box of output: every operator in its order, the results in between packed into scratch memory."""
     cdef Py_ssize_t[DIMS] start, stop, extent, steps, sy, packed  # of output; of the source, with its strides

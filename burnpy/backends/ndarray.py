@@ -15,7 +15,7 @@ from burnpy._cached import cached
 from burnpy.backends._dispatch import MAX_AXES, Plan
 from burnpy.backends._operators import is_short, make_operator
 from burnpy.backends._plan import make_plan
-from burnpy.backends._threads import get_num_threads, run_parts
+from burnpy.backends._threads import get_num_threads
 from burnpy.errors import DTypeError
 from burnpy.options import InterpolateMode, InterpolateOptions
 from burnpy.protocol import check_grad_shape, check_image_shape, checked_sizes
@@ -26,8 +26,8 @@ FloatT = TypeVar("FloatT", bound=np.floating[Any])
 
 DTYPES: tuple[type[np.floating[Any]], ...] = (np.float16, np.float32, np.float64)
 
-WORK_FOR_THREADS = 8_000_000
-"""Multiply-adds below which waking a thread costs more than it saves: about 0.2 ms."""
+WORK_FOR_THREADS = 700_000
+"""Multiply-adds below which help costs more than it saves: about 15 microseconds."""
 WORK_PER_ELEMENT = 6
 """What it takes to write an element of the result, in multiply-adds."""
 
@@ -172,10 +172,9 @@ def _run(plan: Plan, x: NDArray[Any], result: NDArray[Any]) -> None:
     lead = (None,) * (MAX_AXES - x.ndim)
     source, target = x[lead], result[lead]
     threads = get_num_threads()
-    if threads == 1 or plan.work + WORK_PER_ELEMENT * result.size < WORK_FOR_THREADS:
-        plan.run(source, target, 0, plan.boxes)
-    else:
-        run_parts(lambda start, stop: plan.run(source, target, start, stop), plan.boxes, threads)
+    if threads > 1 and plan.work + WORK_PER_ELEMENT * result.size < WORK_FOR_THREADS:
+        threads = 1
+    plan.run(source, target, 0, plan.boxes, threads)
 
 
 def _memory_order(x: NDArray[Any]) -> tuple[int, ...]:
