@@ -78,7 +78,8 @@ cdef enum:
     PAGE = 4096  # bytes; rows this far apart, or a multiple, compete for the same few lines of the cache
     STRIPE = 512  # bytes of a row that are weighed at a time, a whole number of registers everywhere
     SHARED = 24576  # bytes of the rows that several outputs weigh: they fit the first-level cache
-    LARGE = 1 << 21  # bytes of output that no cache will keep until they are read
+    LARGE = 1 << 21  # bytes of output that are worth writing past the cache,
+    FULL = 3 << 23  # if no cache holds as many bytes of input and output together
     FRESH = 1 << 25  # bytes of output that an allocator gets from the system, cleared, and so in cache
     FAR = 1 << 23  # bytes of input that no cache may be trusted to hold
     PIECE = 64  # outputs
@@ -373,12 +374,13 @@ cdef class Plan:
         cdef double size = 1
         for d in range(DIMS):
             size *= layout.n[d]
-        layout.far = not half and self._weighed() * self.itemsize >= FAR
+        cdef double weighed = self._weighed()
+        layout.far = not half and weighed * self.itemsize >= FAR
         self.work = 0
         for axis in order:
             size = size / layout.n[axis] * layout.m[axis]
             self.work += size * operators[axis].mean
-        self.large = not half and size * self.itemsize >= LARGE
+        self.large = not half and size * self.itemsize >= LARGE and (weighed + size) * self.itemsize >= FULL
         layout.streams = self.large and size * self.itemsize < FRESH
 
     @property
