@@ -83,6 +83,7 @@ cdef enum:
     FRESH = 1 << 25  # bytes of output that an allocator gets from the system, cleared, and so in cache
     FAR = 1 << 23  # bytes of input that no cache may be trusted to hold
     PIECE = 64  # outputs
+    WORK_PER_ELEMENT = 6  # what it takes to write an element of the result, in multiply-adds
     PARTS_PER_THREAD = 4  # so that a thread that is held up does not hold up the others
     FEW = 3  # fewer rows than this do not pay for transposing them
 
@@ -330,7 +331,7 @@ cdef class Plan:
     cdef readonly tuple order, box
     cdef readonly Py_ssize_t boxes  # how many cover the output
     cdef readonly Py_ssize_t itemsize
-    cdef readonly double work  # multiply-adds of all operators together, counting nothing twice
+    cdef readonly double work  # multiply-adds of all operators together, and what it takes to write the result, in as many
     cdef readonly bint large  # more output than a cache keeps
     cdef Layout layout
 
@@ -380,6 +381,7 @@ cdef class Plan:
         for axis in order:
             size = size / layout.n[axis] * layout.m[axis]
             self.work += size * operators[axis].mean
+        self.work += size * WORK_PER_ELEMENT
         self.large = not half and size * self.itemsize >= LARGE and (weighed + size) * self.itemsize >= FULL
         layout.streams = self.large and size * self.itemsize < FRESH
 

@@ -11,8 +11,12 @@ from burnpy.backends._dispatch import MAX_AXES, Operator, Plan
 
 __all__ = ["make_plan"]
 
-BOX_BYTES = 200 << 10
-"""What a box of output, and what stands between two operators, may take: a part of a small second-level cache."""
+BOX_BYTES = 400 << 10
+"""What a box of output, and what stands between two operators, may take: a part of a second-level cache."""
+BOXES = 8
+"""Boxes of a plan, or fewer if it has less work than that, so that threads have something to share."""
+WORK_PER_BOX = 350_000
+"""Multiply-adds that are worth a box of their own."""
 PAST_CACHE = 4
 """How many times larger a box may be that is written past the cache."""
 ENOUGH = 16
@@ -88,7 +92,8 @@ def _boxed(shape: tuple[int, ...], operators: tuple[Operator | None, ...], order
     while True:
         plan = Plan(shape, operators, order, tuple(box), half)
         kept = max(plan.scratch, plan.inside, math.prod(box) // (PAST_CACHE if plan.large else 1))
-        if kept * plan.itemsize <= BOX_BYTES or max(box) == 1:
+        fits = kept * plan.itemsize <= BOX_BYTES and plan.boxes >= min(BOXES, plan.work / WORK_PER_BOX)
+        if fits or max(box) == 1:
             return plan
         box = next(
             smaller

@@ -28,8 +28,6 @@ DTYPES: tuple[type[np.floating[Any]], ...] = (np.float16, np.float32, np.float64
 
 WORK_FOR_THREADS = 700_000
 """Multiply-adds below which help costs more than it saves: about 15 microseconds."""
-WORK_PER_ELEMENT = 6
-"""What it takes to write an element of the result, in multiply-adds."""
 
 
 class NdarrayBackend:
@@ -172,7 +170,7 @@ def _run(plan: Plan, x: NDArray[Any], result: NDArray[Any]) -> None:
     lead = (None,) * (MAX_AXES - x.ndim)
     source, target = x[lead], result[lead]
     threads = get_num_threads()
-    if threads > 1 and plan.work + WORK_PER_ELEMENT * result.size < WORK_FOR_THREADS:
+    if threads > 1 and plan.work < WORK_FOR_THREADS:
         threads = 1
     plan.run(source, target, 0, plan.boxes, threads)
 
