@@ -1,6 +1,7 @@
 """Build of the compiled kernels; everything else is declared in pyproject.toml.
 
-The one kernel file is compiled for any processor, and on x86-64 once more for AVX2; which one runs is chosen at import.
+The one kernel file is compiled for any processor, and on x86-64 also for AVX2 and AVX-512; which one runs is
+chosen at import.
 """
 
 import sys
@@ -33,6 +34,9 @@ pool = Extension(
 )
 extensions = [pool, kernels("_kernels")]
 if sysconfig.get_platform().endswith(("x86_64", "amd64")):
-    extensions.append(kernels("_kernels_avx2", *(["/arch:AVX2"] if MSVC else ["-mavx2", "-mf16c"]), optional=True))
+    avx2 = ["-mavx2", "-mf16c"]
+    avx512 = [*avx2, *(f"-mavx512{part}" for part in ("f", "vl", "bw", "dq"))]
+    extensions.append(kernels("_kernels_avx2", *(["/arch:AVX2"] if MSVC else avx2), optional=True))
+    extensions.append(kernels("_kernels_avx512", *(["/arch:AVX512"] if MSVC else avx512), optional=True))
 
 setup(ext_modules=cythonize(extensions, language_level=3))

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 
 IN_WHEEL = ["burnpy/*.py", "burnpy/*.pyi", "burnpy/py.typed", "burnpy/conformance/published.json", "_burnpy_pytest.py"]
 """What a wheel has of the repository, entirely, and nothing else but compiled modules and what its format asks for."""
-COMPILED = re.compile(r"burnpy/backends/_kernels(_avx2)?\.[^/]+\.(so|pyd)")
+COMPILED = re.compile(r"burnpy/backends/_(pool|kernels(_avx2|_avx512)?)\.[^/]+\.(so|pyd)")
 METADATA = re.compile(r"burnpy-[^/]+\.dist-info/(METADATA|WHEEL|RECORD|top_level\.txt|entry_points\.txt|licenses/LICENSE)")
 
 NOT_IN_SDIST = [".*"]

@@ -64,26 +64,41 @@ def test_the_bits_do_not_depend_on_the_number_of_threads(threads, monkeypatch):
     assert digest(threads) == alone
 
 
-@pytest.mark.skipif(not _kernels.CPU_HAS_AVX2, reason="this processor runs the baseline build only")
+@pytest.mark.skipif(len(_kernels.CPU_BUILDS) == 1, reason="this processor runs the baseline build only")
 def test_every_build_gives_the_same_bits():
     code = "import test_threads, burnpy.backends._dispatch as d; print(d.BUILD, test_threads.digest())"
     found = {}
-    for build in ("baseline", "avx2"):
+    for build in _kernels.CPU_BUILDS:
         done = run_python(code, BURNPY_KERNELS=build)
         assert done.returncode == 0, done.stderr
         name, found[build] = done.stdout.split()
         assert name == build
-    assert found["baseline"] == found["avx2"] == digest()
+    assert set(found.values()) == {digest()}
 
 
 def test_the_build_is_the_best_that_the_processor_runs():
     asked = os.environ.get("BURNPY_KERNELS")
-    assert (asked or ("avx2" if _kernels.CPU_HAS_AVX2 else "baseline")) == _dispatch.BUILD
+    assert (asked or _kernels.CPU_BUILDS[-1]) == _dispatch.BUILD
 
 
 def test_an_unknown_build_is_refused():
     done = run_python("import burnpy", BURNPY_KERNELS="sse9")
-    assert "BURNPY_KERNELS must be 'baseline' or 'avx2'; got 'sse9'" in done.stderr
+    assert "BURNPY_KERNELS must be one of baseline, avx2, avx512; got 'sse9'" in done.stderr
+
+
+def test_a_build_that_the_processor_lacks_is_refused(monkeypatch):
+    monkeypatch.setattr(_kernels, "CPU_BUILDS", ("baseline",))
+    monkeypatch.setenv("BURNPY_KERNELS", "avx2")
+    with pytest.raises(OptionError, match="'avx2', which this processor lacks; unset it, or set it to one of baseline"):
+        _dispatch._chosen()
+
+
+@pytest.mark.parametrize(("compiled", "expected"), [((), "baseline"), (("avx2",), "avx2"), (("avx2", "avx512"), "avx512")])
+def test_the_best_build_is_taken_of_those_that_were_compiled(compiled, expected, monkeypatch):
+    monkeypatch.setattr(_kernels, "CPU_BUILDS", _kernels.BUILDS)
+    monkeypatch.delenv("BURNPY_KERNELS", raising=False)
+    monkeypatch.setattr(_dispatch, "_is_compiled", lambda build: build in ("baseline", *compiled))
+    assert _dispatch._chosen() == expected
 
 
 @pytest.mark.parametrize(

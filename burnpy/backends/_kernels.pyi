@@ -5,7 +5,8 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import disjoint_base
 
-CPU_HAS_AVX2: bool
+BUILDS: tuple[str, ...]
+CPU_BUILDS: tuple[str, ...]
 MAX_AXES: int
 
 # What Cython adds to every module and class:

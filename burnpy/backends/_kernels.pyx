@@ -62,7 +62,7 @@ cdef extern from "_loops.h" nogil:
                       Py_ssize_t count, Py_ssize_t size)
     void burnpy_from_half(float *y, const unsigned short *x, Py_ssize_t sx, Py_ssize_t count)
     void burnpy_to_half(unsigned short *y, Py_ssize_t sy, const float *x, Py_ssize_t count)
-    bint burnpy_has_avx2()
+    int burnpy_best_build()
     void burnpy_fetch(const void *x, Py_ssize_t size)
     void burnpy_stream(void *y, const void *x, size_t size)
     void burnpy_stream_end()
@@ -88,7 +88,8 @@ cdef enum:
     FEW = 3  # fewer rows than this do not pay for transposing them
 
 MAX_AXES = DIMS
-CPU_HAS_AVX2 = burnpy_has_avx2()
+BUILDS = ("baseline", "avx2", "avx512")
+CPU_BUILDS = BUILDS[:burnpy_best_build() + 1]
 
 
 cdef struct Axis:

@@ -1,4 +1,5 @@
-from burnpy.backends._kernels import CPU_HAS_AVX2 as CPU_HAS_AVX2
+from burnpy.backends._kernels import BUILDS as BUILDS
+from burnpy.backends._kernels import CPU_BUILDS as CPU_BUILDS
 from burnpy.backends._kernels import MAX_AXES as MAX_AXES
 from burnpy.backends._kernels import Operator as Operator
 from burnpy.backends._kernels import Plan as Plan

@@ -707,13 +707,20 @@ BURNPY_PHASES(burnpy_phases_f64, double, burnpy_vector_f64, BURNPY_LOW_F64, BURN
 #define BURNPY_LANES_F32 ((ptrdiff_t)(sizeof(burnpy_vector_f32) / sizeof(float)))
 #define BURNPY_LANES_F64 ((ptrdiff_t)(sizeof(burnpy_vector_f64) / sizeof(double)))
 
-/* Whether this processor and its operating system run the build for AVX2, which also converts half precision. */
-static inline int burnpy_has_avx2(void) {
+/* Which builds this processor and its operating system run: 0, any processor's; 1, AVX2's, which also converts half precision;
+ * 2, AVX-512's, if it is not one of the first with it, which slow down for it: those lack VBMI. */
+static inline int burnpy_best_build(void) {
 #if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
     unsigned a, b, c, d;
     __builtin_cpu_init();
-    return __builtin_cpu_supports("avx2") && __get_cpuid(1, &a, &b, &c, &d) && c & (1 << 29);
+    if (!__builtin_cpu_supports("avx2") || !__get_cpuid(1, &a, &b, &c, &d) || !(c & (1 << 29)))
+        return 0;
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
+                   __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vbmi")
+               ? 2
+               : 1;
 #elif defined(_M_X64)
+    const int wide = 1 << 16 | 1 << 17 | 1 << 30 | (int)(1u << 31); /* AVX-512 F, DQ, BW, VL */
     int leaf[4];
     __cpuid(leaf, 0);
     if (leaf[0] < 7)
@@ -722,7 +729,9 @@ static inline int burnpy_has_avx2(void) {
     if (!(leaf[2] & (1 << 29)) || !(leaf[2] & (1 << 27)) || (_xgetbv(0) & 6) != 6) /* the system saves wide registers */
         return 0;
     __cpuidex(leaf, 7, 0);
-    return (leaf[1] & (1 << 5)) != 0;
+    if (!(leaf[1] & (1 << 5)))
+        return 0;
+    return (leaf[1] & wide) == wide && leaf[2] & (1 << 1) && (_xgetbv(0) & 0xe6) == 0xe6 ? 2 : 1;
 #else
     return 0;
 #endif
