@@ -100,6 +100,39 @@ def test_boxes_of_any_shape_give_the_same_bits(seed, dtype):
         assert run(plan, x, expected.shape).tobytes() == expected.tobytes()
 
 
+@pytest.mark.parametrize("inner", [1, 2, 3, 4])
+@pytest.mark.parametrize("seed", range(30))
+def test_permuted_registers_give_the_same_bits(seed, inner):
+    """Runs that follow one another evenly, of any numbers of taps, of which some reach over a border or are empty."""
+    rng = np.random.default_rng([seed, inner])
+    n, m, rows = (int(rng.integers(low, 120)) for low in (8, 8, 1))
+    middle = np.sort(np.arange(m) * n / m + rng.uniform(-1, 1, m) * rng.integers(0, 2))
+    before, after = rng.integers(0, [2, 9])
+    first = np.clip(middle - before, 0, n).astype(int)
+    stop = np.maximum(np.clip(middle + after + rng.integers(0, 2, m) * rng.integers(0, 2), 0, n).astype(int), first)
+    stop = np.maximum.accumulate(stop)
+    offset = np.concatenate(([0], np.cumsum(stop - first)))
+    weights = (rng.standard_normal(offset[-1]) * (rng.random(offset[-1]) > rng.choice([0, 0.3]))).astype(SINGLE)
+    operator, raw = Operator(n, m, first, offset, weights), (first, offset, weights)
+    x = rng.choice(np.array([1.5, -0.0, 0, 1e-40, 3e38, -7], SINGLE), (rows, n, inner))
+    x[rng.random(x.shape) < 0.02] = np.inf
+    with np.errstate(all="ignore"):
+        expected = left_to_right(x, raw, 1)
+    unweighed = x.copy()
+    unweighed[:, np.setdiff1d(np.arange(n), [first[o] + k for o in range(m) for k in np.flatnonzero(row(raw, o))])] = np.nan
+    for size in {m, int(rng.integers(1, m + 1))}:
+        box = (*(1,) * (MAX_AXES - 3), rows, size, inner)
+        plan = Plan(padded(x.shape, 1), padded((None, operator, None), None), (MAX_AXES - 2,), box)
+        y = run(plan, unweighed, expected.shape)
+        np.testing.assert_array_equal(y, expected)
+        assert (np.signbit(y) == np.signbit(expected))[~np.isnan(expected)].all()
+
+
+def row(raw, o):
+    _, offset, weights = raw
+    return weights[offset[o] : offset[o + 1]]
+
+
 def test_a_range_of_boxes_touches_nothing_else():
     rng = np.random.default_rng(1)
     operator, _ = random_operator(rng, 10, 12, DOUBLE)

@@ -26,7 +26,9 @@ def _chosen() -> str:
         raise OptionError(f"BURNPY_KERNELS must be one of {', '.join(_kernels.BUILDS)}; got {asked!r}")
     if asked not in _kernels.CPU_BUILDS:
         allowed = ", ".join(_kernels.CPU_BUILDS)
-        raise OptionError(f"BURNPY_KERNELS is {asked!r}, which this processor lacks; unset it, or set it to one of {allowed}")
+        raise OptionError(
+            f"BURNPY_KERNELS is {asked!r}, which this processor lacks; unset it, or set it to one of {allowed}"
+        )
     return next(build for build in _kernels.BUILDS[_kernels.BUILDS.index(asked) :: -1] if _is_compiled(build))
 
 

@@ -52,8 +52,6 @@ cdef extern from "_loops.h" nogil:
                              Py_ssize_t runs, Py_ssize_t inner)
     void burnpy_pick(char *y, Py_ssize_t sy, const char *x, Py_ssize_t sx, const Py_ssize_t *first, Py_ssize_t runs,
                      Py_ssize_t size)
-    Py_ssize_t burnpy_pick_words(char *y, const char *x, const Py_ssize_t *first, const Py_ssize_t *taps, Py_ssize_t runs,
-                                 Py_ssize_t size)
     void burnpy_scatter_f32(float *y, const float *x, const Py_ssize_t *row, const Py_ssize_t *first, const float *w,
                             Py_ssize_t count, Py_ssize_t inner)
     void burnpy_scatter_f64(double *y, const double *x, const Py_ssize_t *row, const Py_ssize_t *first, const double *w,
@@ -62,6 +60,16 @@ cdef extern from "_loops.h" nogil:
                       Py_ssize_t count, Py_ssize_t size)
     void burnpy_from_half(float *y, const unsigned short *x, Py_ssize_t sx, Py_ssize_t count)
     void burnpy_to_half(unsigned short *y, Py_ssize_t sy, const float *x, Py_ssize_t count)
+    ctypedef struct burnpy_shuffle:
+        const int *source
+        const int *lowest
+        const float *w
+        const float *none
+        Py_ssize_t elements, taps, stride, whole, unwhole
+        int registers, copies
+    Py_ssize_t BURNPY_SHUFFLE_LANES
+    void burnpy_shuffled(const burnpy_shuffle *table, const float *x, Py_ssize_t lx, float *y, Py_ssize_t ly,
+                         Py_ssize_t rows, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t high)
     int burnpy_best_build()
     void burnpy_fetch(const void *x, Py_ssize_t size)
     void burnpy_stream(void *y, const void *x, size_t size)
@@ -85,6 +93,9 @@ cdef enum:
     PIECE = 64  # outputs
     WORK_PER_ELEMENT = 6  # what it takes to write an element of the result, in multiply-adds
     PARTS_PER_THREAD = 4  # so that a thread that is held up does not hold up the others
+    MOST_TAPS = 16  # that are picked by permutations,
+    MOST_PICKS = 6  # and permutations of single elements, above which transposing pays
+    MOST_SHUFFLED = 1 << 18  # weights spread for them, each of 4 bytes
     FEW = 3  # fewer rows than this do not pay for transposing them
 
 MAX_AXES = DIMS
@@ -110,6 +121,7 @@ cdef struct Axis:
     bint sparse, scatters
     const Py_ssize_t *row  # of every weight: its output; of copies and what `scatters`, else NULL
     const Py_ssize_t *weighed  # of every weight: its input; NULL unless `apart`
+    const burnpy_shuffle *shuffle  # NULL where there is none; see `Shuffle`
 
 
 cdef struct Layout:
@@ -183,6 +195,7 @@ cdef class Operator:
     cdef const Py_ssize_t[::1] alike
     cdef const float[::1] weights32
     cdef const double[::1] weights64
+    cdef dict shuffles  # by the number of inner elements
 
     def __init__(self, Py_ssize_t n, Py_ssize_t m, const Py_ssize_t[::1] first, const Py_ssize_t[::1] offset, weights,
                  repeat=None):
@@ -225,6 +238,19 @@ cdef class Operator:
         self.phases, self.regular, self.irregular = _phases(first_, taps, offset_, weights)
         self.whole = bool((np.diff(offset_) > 0).all())
         self.row_by_row = self.copies or self.sparse or self.phases > 0
+        self.shuffles = {}
+
+    def shuffle(self, Py_ssize_t inner):
+        """Return the `Shuffle` for pixels of so many contiguous elements, or None."""
+        if inner not in self.shuffles:
+            words = self.itemsize // sizeof(float)
+            shuffle = None
+            if BURNPY_SHUFFLE_LANES and (words == 1 or self.copies):
+                weights = self.weights32 if words == 1 else np.ones(self.offset[self.first.shape[0]], np.float32)
+                n = self.n - self.times * self.advance
+                shuffle = Shuffle(n, np.asarray(self.first), np.asarray(self.offset), weights, inner * words, self.copies)
+            self.shuffles[inner] = shuffle if shuffle is not None and shuffle.table.registers else None
+        return self.shuffles[inner]
 
     def span(self, Py_ssize_t size, bint weighed=False):
         """Return over how many inputs any block of ``size`` outputs reaches at most, blocks starting at multiples of it.
@@ -256,10 +282,47 @@ cdef class Operator:
         axis.row = &self.row[0] if self.row.shape[0] else NULL
         axis.weighed = &self.weighed[0] if self.weighed.shape[0] else NULL
         axis.phases, axis.regular, axis.irregular = self.phases, self.regular, self.irregular
+        axis.shuffle = NULL
         axis.weights = NULL
         if self.offset[self.offset.shape[0] - 1]:
             axis.weights = <const void *>&self.weights32[0] if self.itemsize == 4 else <const void *>&self.weights64[0]
         return axis
+
+
+cdef class Shuffle:
+    """Taps as permutations of registers take them: as many for every output, with weights of 0 where there are none.
+
+    Without ``table.registers`` the inputs of a register of outputs lie too far apart.
+    """
+
+    cdef burnpy_shuffle table
+    cdef const int[::1] source
+    cdef const int[::1] lowest
+    cdef const float[:, ::1] weights
+    cdef const float[::1] none
+
+    def __init__(self, Py_ssize_t n, first, offset, weights, Py_ssize_t inner, bint copies):
+        cdef Py_ssize_t lanes = BURNPY_SHUFFLE_LANES, taps = np.diff(offset).max()
+        self.table.registers = 0
+        elements = len(first) * inner
+        if not 1 <= taps <= MOST_TAPS or elements < lanes or elements * (taps + 3) > MOST_SHUFFLED or n * inner >> 31:
+            return
+        moved = np.minimum(first, n - taps)  # where a run would leave the inputs it gets weights of 0 before it
+        lowest = np.repeat(moved * inner, inner).astype(np.int32)
+        source = lowest + np.tile(np.arange(inner, dtype=np.int32), len(first))
+        reach = max((source[last:elements - lanes + 1 + last] - lowest[:elements - lanes + 1]).max() + 1
+                    for last in range(max(lanes - inner, 0), lanes))
+        if reach > 2 * lanes:
+            return
+        run = np.arange(taps)[:, None] + moved - first
+        runs = np.where((run >= 0) & (run < np.diff(offset)), run + offset[:-1], len(weights))
+        spread = np.repeat(np.append(weights, np.float32(0))[runs], inner, axis=1)
+        self.source, self.lowest, self.weights = source, lowest, spread
+        self.none = np.where((spread != 0).any(axis=0), np.float32(-0.0), np.float32(0))
+        zeros = np.concatenate(([-1], np.flatnonzero((spread == 0).any(axis=0)), [elements]))
+        longest = int(np.argmax(np.diff(zeros)))
+        self.table = burnpy_shuffle(&self.source[0], &self.lowest[0], &self.weights[0, 0], &self.none[0], elements, taps,
+                                    inner, zeros[longest] + 1, zeros[longest + 1], 1 if reach <= lanes else 2, copies)
 
 
 def _unbroken(const Py_ssize_t[::1] offset, weights):
@@ -366,6 +429,9 @@ cdef class Plan:
             self.boxes *= (layout.m[d] + layout.extent[d] - 1) // layout.extent[d]
         for d in range(layout.steps):
             layout.passes[d] = order[d]
+        cdef Shuffle shuffle = operators[max(order)].shuffle(_product(shape[max(order) + 1:]))
+        if shuffle is not None:
+            layout.axes[<int>max(order)].shuffle = &shuffle.table
         layout.picked = -1
         if layout.steps > 1 and order[1] < order[0] and operators[order[0]].row_by_row and operators[order[1]].apart:
             layout.picked = -1 if half else order[1]
@@ -652,6 +718,9 @@ cdef void _line(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, const Line
     cdef bint packed = sx == inner and sy == inner
     cdef bint transpose = (not op.copies and inner < vector and line.count >= FEW and op.widest * inner * VECTOR <= BLOCK
                            and not (op.sparse and packed and inner <= 4))
+    if _shuffles(op, inner, sizeof(real), line.count) and packed:
+        if _shuffled(x, y, line, op, j0, j1, base, inner, large, blocks):
+            return
     while lane < line.count:
         lanes = 1
         if op.copies and large and sy == inner and inner * sizeof(real) <= 2 * STRIPE:
@@ -674,17 +743,65 @@ cdef void _line(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, const Line
         y += lanes * line.sy
 
 
+cdef inline bint _shuffles(const Axis *op, Py_ssize_t inner, Py_ssize_t size, Py_ssize_t rows) noexcept nogil:
+    """Tell whether permutations are faster than the other loops, by measurement."""
+    cdef const burnpy_shuffle *table = op.shuffle
+    if table == NULL or inner * size != table.stride * sizeof(float):
+        return False
+    if FEW * op.offset[op.runs] < op.runs and (table.copies or inner > 1):  # most outputs are empty: see `_scatter`
+        return False
+    if inner > 1:
+        return table.copies or table.registers == 1 and table.taps <= 4
+    return not op.phases and (rows < FEW or table.taps * table.registers <= MOST_PICKS)
+
+
+cdef bint _shuffled(const real *x, real *y, const Line *line, const Axis *op, Py_ssize_t j0, Py_ssize_t j1,
+                    Py_ssize_t base, Py_ssize_t inner, bint large, real *blocks) noexcept nogil:
+    """Do what `_line` does where registers of outputs pick their inputs by permutations, unless there are too few."""
+    cdef const burnpy_shuffle *table = op.shuffle
+    cdef Py_ssize_t words = sizeof(real) // sizeof(float), lanes = BURNPY_SHUFFLE_LANES, stride = table.stride
+    cdef Py_ssize_t low = op.first[j0] * stride, high = _end(op, j1 - 1) * stride, whole = j1, r, j, stop
+    cdef Py_ssize_t most = BLOCK // sizeof(float) // stride, lane_x = line.sx * words, lane_y = line.sy * words
+    cdef const float *source = <const float *>x - base * stride
+    cdef float *target = <float *>y
+    if high - low < table.registers * lanes + (table.taps - 1) * stride or table.source[j0 * stride] < low:
+        return False
+    while whole > j0 and table.source[(whole - 1) * stride] + table.taps * stride > high:
+        whole -= 1  # weights of 0 after its run are of inputs that are not there
+    if (whole - j0) * stride < lanes:
+        return False
+    if large:
+        for r in range(line.count):
+            j = j0
+            while j < whole:
+                stop = min(j + most, whole)
+                if (stop - j) * stride < lanes:
+                    j = stop - (lanes + stride - 1) // stride
+                burnpy_shuffled(table, source + r * lane_x, 0, <float *>blocks, 0, 1, j * stride, stop * stride, high)
+                burnpy_stream(target + r * lane_y + (j - j0) * stride, blocks, (stop - j) * stride * sizeof(float))
+                j = stop
+    else:
+        burnpy_shuffled(table, source, lane_x, target, lane_y, line.count, j0 * stride, whole * stride, high)
+    for r in range(line.count if whole < j1 else 0):
+        j = op.first[whole] - base
+        if op.copies:
+            _copies(x + r * line.sx + j * inner, inner, y + r * line.sy + (whole - j0) * inner, inner, op, whole, j1,
+                    op.first[whole], inner, False)
+        else:
+            _signal(x + r * line.sx + j * inner, inner, y + r * line.sy + (whole - j0) * inner, inner, op, whole, j1,
+                    op.first[whole], inner)
+    return True
+
+
 cdef void _copies(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, const Axis *op,
                   Py_ssize_t j0, Py_ssize_t j1, Py_ssize_t base, Py_ssize_t inner, bint large) noexcept nogil:
     """`_rows` where every run is one weight of 1, or empty. Inner elements are contiguous in both."""
     cdef Py_ssize_t i, j = j0, stop, size = inner * sizeof(real), count = op.offset[j1] - op.offset[j0]
     x -= base * sx
     if sy == inner and size <= VECTOR and count < j1 - j0:
-        if sx == 1 and inner == 1 and FEW * count > j1 - j0:
-            j += burnpy_pick_words(<char *>y, <const char *>x, op.first + j, op.taps + j, j1 - j, size)
-        memset(y + (j - j0) * sy, 0, (j1 - j) * size)
-        burnpy_place(<char *>(y - j0 * sy), size, <const char *>x, sx * sizeof(real), op.row + op.offset[j], op.first,
-                     op.offset[j1] - op.offset[j], size)
+        memset(y, 0, (j1 - j0) * size)
+        burnpy_place(<char *>(y - j0 * sy), size, <const char *>x, sx * sizeof(real), op.row + op.offset[j0], op.first,
+                     count, size)
         return
     while j < j1:
         stop = min(op.alike[j], j1)

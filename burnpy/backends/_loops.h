@@ -192,53 +192,6 @@ static inline void burnpy_stream_end(void) { _mm_sfence(); }
 #define burnpy_stream_end() ((void)0)
 #endif
 
-/* y[j] = x[first[j]] for contiguous words of 4 or 8 bytes, or 0 where `taps` are given and 0: where a register of outputs picks
- * from a register of inputs, as it does unless an axis becomes shorter, one permutation does it. Returns how many are done; no
- * input after the last is read. */
-#if defined(__AVX2__)
-static inline __m256i burnpy_low_words(__m256i a, __m256i b) { /* of eight integers of 64 bits */
-    __m256 words = _mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0x88);
-    return _mm256_permute4x64_epi64(_mm256_castps_si256(words), 0xd8);
-}
-
-BURNPY_INLINE ptrdiff_t burnpy_pick_words_of(char *y, const char *x, const ptrdiff_t *first, const ptrdiff_t *taps,
-                                             ptrdiff_t runs, ptrdiff_t size, int masked) {
-    const ptrdiff_t lanes = 32 / size, end = first[runs - 1] + (masked ? taps[runs - 1] : 1);
-    const __m256i none = _mm256_setzero_si256(), halves = _mm256_set1_epi64x(1LL << 32);
-    ptrdiff_t j = 0;
-    for (; j + lanes <= runs; j += lanes) {
-        if (first[j] + lanes > end || first[j + lanes - 1] - first[j] >= lanes)
-            break;
-        const __m256i base = _mm256_set1_epi64x(first[j]);
-        __m256i from = _mm256_sub_epi64(_mm256_loadu_si256((const __m256i *)(first + j)), base), keep = none;
-        if (masked)
-            keep = _mm256_loadu_si256((const __m256i *)(taps + j));
-        if (size == 4) {
-            from = burnpy_low_words(from, _mm256_sub_epi64(_mm256_loadu_si256((const __m256i *)(first + j + 4)), base));
-            if (masked)
-                keep = _mm256_cmpgt_epi32(burnpy_low_words(keep, _mm256_loadu_si256((const __m256i *)(taps + j + 4))), none);
-        } else { /* both halves of a word */
-            from = _mm256_add_epi64(_mm256_shuffle_epi32(_mm256_add_epi64(from, from), 0xa0), halves);
-            keep = _mm256_cmpgt_epi64(keep, none);
-        }
-        __m256 words = _mm256_permutevar8x32_ps(_mm256_loadu_ps((const float *)(x + first[j] * size)), from);
-        if (masked)
-            words = _mm256_and_ps(words, _mm256_castsi256_ps(keep));
-        _mm256_storeu_ps((float *)(y + j * size), words);
-    }
-    return j;
-}
-
-static inline ptrdiff_t burnpy_pick_words(char *y, const char *x, const ptrdiff_t *first, const ptrdiff_t *taps,
-                                          ptrdiff_t runs, ptrdiff_t size) {
-    if (size == 4)
-        return taps ? burnpy_pick_words_of(y, x, first, taps, runs, 4, 1) : burnpy_pick_words_of(y, x, first, taps, runs, 4, 0);
-    return taps ? burnpy_pick_words_of(y, x, first, taps, runs, 8, 1) : burnpy_pick_words_of(y, x, first, taps, runs, 8, 0);
-}
-#else
-#define burnpy_pick_words(y, x, first, taps, runs, size) 0
-#endif
-
 /* y[j * sy] = x[first[j] * sx], `size` bytes of each, steps in bytes. */
 #define BURNPY_PICK(size)                                                                                              \
     BURNPY_UNROLL_BY_4 for (; j < runs; j++)                                                                           \
@@ -247,11 +200,9 @@ static inline ptrdiff_t burnpy_pick_words(char *y, const char *x, const ptrdiff_
 static void burnpy_pick(char *y, ptrdiff_t sy, const char *x, ptrdiff_t sx, const ptrdiff_t *first, ptrdiff_t runs,
                         ptrdiff_t size) {
     ptrdiff_t j = 0;
-    if (runs && sx == size && sy == size && (size == 4 || size == 8)) {
-        j = burnpy_pick_words(y, x, first, NULL, runs, size);
-        BURNPY_UNROLL_BY_4 for (; size == 4 && j < runs; j++)
+    if (runs && sx == 4 && sy == 4 && size == 4)
+        BURNPY_UNROLL_BY_4 for (; j < runs; j++)
             memcpy(y + j * 4, x + first[j] * 4, 4);
-    }
     if (runs && sx == 12 && sy == 12 && size == 12) { /* one word too many, which the next pixel overwrites */
         ptrdiff_t safe = runs - 1;
         while (safe > 0 && first[safe - 1] == first[runs - 1])
@@ -706,6 +657,133 @@ BURNPY_PHASES(burnpy_phases_f64, double, burnpy_vector_f64, BURNPY_LOW_F64, BURN
 #endif
 #define BURNPY_LANES_F32 ((ptrdiff_t)(sizeof(burnpy_vector_f32) / sizeof(float)))
 #define BURNPY_LANES_F64 ((ptrdiff_t)(sizeof(burnpy_vector_f64) / sizeof(double)))
+
+/* Where a register of outputs weighs inputs that lie in one register or two, as it does unless an axis becomes less than half as
+ * long: y[e] = sum of w[k][e] * x[source[e] + k * stride], the elements of a register picked by a permutation. Every output has
+ * `taps` weights; 0 stands for none, and its product for -0, which changes no sum; `none` is the sum of an output without any. */
+typedef struct {
+    const int32_t *source, *lowest; /* `lowest[e]` is the first input of the pixel of output `e` */
+    const float *w, *none;
+    ptrdiff_t elements, taps, stride; /* w[k] is `elements` after w[k - 1] */
+    ptrdiff_t whole, unwhole;         /* the first output from which on no weight is 0, and the next that has one */
+    int registers, copies;
+} burnpy_shuffle;
+
+#if defined(__AVX512F__)
+#define BURNPY_SHUFFLE_LANES 16
+typedef __m512 burnpy_floats;
+typedef __m512i burnpy_indices;
+
+static inline burnpy_floats burnpy_load(const float *x) { return _mm512_loadu_ps(x); }
+static inline void burnpy_store(float *y, burnpy_floats v) { _mm512_storeu_ps(y, v); }
+static inline burnpy_indices burnpy_indices_from(const int32_t *source, int32_t base) {
+    return _mm512_sub_epi32(_mm512_loadu_si512(source), _mm512_set1_epi32(base));
+}
+BURNPY_INLINE burnpy_floats burnpy_picked(const float *x, burnpy_indices index, int registers) {
+    return registers == 1 ? _mm512_permutexvar_ps(index, burnpy_load(x))
+                          : _mm512_permutex2var_ps(burnpy_load(x), index, burnpy_load(x + 16));
+}
+static inline burnpy_floats burnpy_minus_zero(void) { return _mm512_set1_ps(-0.0f); }
+static inline burnpy_floats burnpy_unless_zero(burnpy_floats w, burnpy_floats v, burnpy_floats none) {
+    return _mm512_mask_mov_ps(none, _mm512_cmp_ps_mask(w, _mm512_setzero_ps(), _CMP_NEQ_UQ), v);
+}
+
+#elif defined(__AVX2__)
+#define BURNPY_SHUFFLE_LANES 8
+typedef __m256 burnpy_floats;
+typedef __m256i burnpy_indices;
+
+static inline burnpy_floats burnpy_load(const float *x) { return _mm256_loadu_ps(x); }
+static inline void burnpy_store(float *y, burnpy_floats v) { _mm256_storeu_ps(y, v); }
+static inline burnpy_indices burnpy_indices_from(const int32_t *source, int32_t base) {
+    return _mm256_sub_epi32(_mm256_loadu_si256((const __m256i *)source), _mm256_set1_epi32(base));
+}
+BURNPY_INLINE burnpy_floats burnpy_picked(const float *x, burnpy_indices index, int registers) {
+    burnpy_floats low = _mm256_permutevar8x32_ps(burnpy_load(x), index);
+    if (registers == 1)
+        return low;
+    burnpy_floats high = _mm256_permutevar8x32_ps(burnpy_load(x + 8), index);
+    return _mm256_blendv_ps(low, high, _mm256_castsi256_ps(_mm256_slli_epi32(index, 28)));
+}
+static inline burnpy_floats burnpy_minus_zero(void) { return _mm256_set1_ps(-0.0f); }
+static inline burnpy_floats burnpy_unless_zero(burnpy_floats w, burnpy_floats v, burnpy_floats none) {
+    return _mm256_blendv_ps(v, none, _mm256_cmp_ps(w, _mm256_setzero_ps(), _CMP_EQ_OQ));
+}
+#else
+#define BURNPY_SHUFFLE_LANES 0
+#define burnpy_shuffled(table, x, lx, y, ly, rows, start, stop, high) ((void)(table))
+#endif
+
+#if BURNPY_SHUFFLE_LANES
+BURNPY_INLINE void burnpy_shuffled_block(const float *x, ptrdiff_t lx, float *y, ptrdiff_t ly, ptrdiff_t rows,
+                                         burnpy_indices index, const float *w, ptrdiff_t next, const float *none,
+                                         ptrdiff_t taps, ptrdiff_t stride, int registers, int zeros, int copies) {
+    for (ptrdiff_t r = 0; r < rows; r++, x += lx, y += ly) {
+        burnpy_floats weight = burnpy_load(w), sum = burnpy_picked(x, index, registers);
+        if (!copies)
+            sum = weight * sum;
+        if (zeros)
+            sum = burnpy_unless_zero(weight, sum, burnpy_load(none));
+        BURNPY_UNROLL for (ptrdiff_t k = 1; k < taps; k++) {
+            burnpy_floats product = burnpy_picked(x + k * stride, index, registers);
+            weight = burnpy_load(w + k * next);
+            product = weight * product;
+            if (zeros)
+                product = burnpy_unless_zero(weight, product, burnpy_minus_zero());
+            sum += product;
+        }
+        burnpy_store(y, sum);
+    }
+}
+
+BURNPY_INLINE void burnpy_shuffled_of(const burnpy_shuffle *table, const float *x, ptrdiff_t lx, float *y, ptrdiff_t ly,
+                                      ptrdiff_t rows, ptrdiff_t start, ptrdiff_t stop, ptrdiff_t high, ptrdiff_t taps,
+                                      int registers, int copies) {
+    const ptrdiff_t lanes = BURNPY_SHUFFLE_LANES, last = high - registers * lanes - (taps - 1) * table->stride;
+    for (ptrdiff_t r = 0; r < rows; r += 4) { /* few rows at a time, so that weights stay in registers and rows in cache */
+        const ptrdiff_t few = rows - r < 4 ? rows - r : 4;
+        for (ptrdiff_t next = start; next < stop; next += lanes) {
+            const ptrdiff_t e = next < stop - lanes ? next : stop - lanes; /* the last outputs are made twice, alike */
+            const ptrdiff_t base = table->lowest[e] < last ? table->lowest[e] : last;
+            const burnpy_indices index = burnpy_indices_from(table->source + e, (int32_t)base);
+            const float *from = x + r * lx + base, *w = table->w + e, *none = table->none + e;
+            float *to = y + r * ly + e - start;
+            if (e >= table->whole && e + lanes <= table->unwhole)
+                burnpy_shuffled_block(from, lx, to, ly, few, index, w, table->elements, none, taps, table->stride,
+                                      registers, 0, copies);
+            else
+                burnpy_shuffled_block(from, lx, to, ly, few, index, w, table->elements, none, taps, table->stride,
+                                      registers, 1, copies);
+        }
+    }
+}
+
+#define BURNPY_SHUFFLED(taps, copies)                                                                                  \
+    if (table->registers == 1)                                                                                         \
+        burnpy_shuffled_of(table, x, lx, y, ly, rows, start, stop, high, taps, 1, copies);                             \
+    else                                                                                                               \
+        burnpy_shuffled_of(table, x, lx, y, ly, rows, start, stop, high, taps, 2, copies)
+
+/* Outputs `start ... stop - 1`, of which there are at least a register, of every row; inputs before `high` may be read. */
+static void burnpy_shuffled(const burnpy_shuffle *table, const float *x, ptrdiff_t lx, float *y, ptrdiff_t ly, ptrdiff_t rows,
+                            ptrdiff_t start, ptrdiff_t stop, ptrdiff_t high) {
+    switch (table->taps) {
+    case 1:
+        if (table->copies) {
+            BURNPY_SHUFFLED(1, 1);
+        } else {
+            BURNPY_SHUFFLED(1, 0);
+        }
+        break;
+    case 2: BURNPY_SHUFFLED(2, 0); break;
+    case 3: BURNPY_SHUFFLED(3, 0); break;
+    case 4: BURNPY_SHUFFLED(4, 0); break;
+    case 6: BURNPY_SHUFFLED(6, 0); break;
+    case 8: BURNPY_SHUFFLED(8, 0); break;
+    default: BURNPY_SHUFFLED(table->taps, 0);
+    }
+}
+#endif
 
 /* Which builds this processor and its operating system run: 0, any processor's; 1, AVX2's, which also converts half precision;
  * 2, AVX-512's, if it is not one of the first with it, which slow down for it: those lack VBMI. */

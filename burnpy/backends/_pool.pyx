@@ -109,7 +109,8 @@ cdef list _borrowed(Py_ssize_t count, Py_ssize_t most):
         helpers = [_state.idle.pop() for _ in range(min(count, len(_state.idle)))]
         while len(helpers) < count and _state.helpers < most:
             try:
-                helpers.append(_Thread(_state.helpers + 1 < _threads.PROCESSORS))  # more of them would keep others from work
+                # More of them than processors would keep others from work, if they stayed awake.
+                helpers.append(_Thread(_state.helpers + 1 < _threads.PROCESSORS))
             except RuntimeError:  # the system has no more threads
                 break
             _state.helpers += 1
