@@ -352,12 +352,12 @@ BURNPY_WEIGH(burnpy_weigh_f64, double, burnpy_vector_f64)
 BURNPY_WEIGH(burnpy_weigh_one_f32, float, float)
 BURNPY_WEIGH(burnpy_weigh_one_f64, double, double)
 
-/* One run over `inner` contiguous elements, in stripes of eight registers, then by 64 bytes, of which the last begins so early
- * that it ends with the row: what is done twice is the same twice. Short rows are done by registers, then one by one. */
+/* One run over `inner` contiguous elements, in stripes of eight registers, then of four, two and one, of which the last begins so
+ * early that it ends with the row: what is done twice is the same twice. Rows shorter than a register are done one by one. */
 #define BURNPY_ROW(name, real, vector, weigh, weigh_one)                                                               \
     static void name(real *y, const real *x, ptrdiff_t sx, const real *w, ptrdiff_t count, ptrdiff_t inner,            \
                      ptrdiff_t ahead) {                                                                                \
-        const ptrdiff_t lanes = sizeof(vector) / sizeof(real), stripe = 8 * lanes, few = 64 / sizeof(real);             \
+        const ptrdiff_t lanes = sizeof(vector) / sizeof(real), stripe = 8 * lanes, few = 64 / sizeof(real);            \
         const real *next = x + count * sx;                                                                             \
         const ptrdiff_t width = inner;                                                                                 \
         for (ptrdiff_t c = 0; inner >= stripe; inner -= stripe, x += stripe, y += stripe) {                            \
@@ -368,14 +368,18 @@ BURNPY_WEIGH(burnpy_weigh_one_f64, double, double)
             }                                                                                                          \
             weigh(y, x, sx, w, count, 1, 8);                                                                           \
         }                                                                                                              \
-        for (; inner >= few; inner -= few, x += few, y += few)                                                         \
-            weigh(y, x, sx, w, count, 1, 64 / sizeof(vector));                                                         \
-        if (inner && width >= few) {                                                                                   \
-            weigh(y + inner - few, x + inner - few, sx, w, count, 1, 64 / sizeof(vector));                             \
-            return;                                                                                                    \
+        if (inner >= 4 * lanes) {                                                                                      \
+            weigh(y, x, sx, w, count, 1, 4);                                                                           \
+            inner -= 4 * lanes, x += 4 * lanes, y += 4 * lanes;                                                        \
         }                                                                                                              \
-        for (; inner >= lanes; inner -= lanes, x += lanes, y += lanes)                                                 \
+        if (inner >= 2 * lanes) {                                                                                      \
+            weigh(y, x, sx, w, count, 1, 2);                                                                           \
+            inner -= 2 * lanes, x += 2 * lanes, y += 2 * lanes;                                                        \
+        }                                                                                                              \
+        if (inner >= lanes) {                                                                                          \
             weigh(y, x, sx, w, count, 1, 1);                                                                           \
+            inner -= lanes, x += lanes, y += lanes;                                                                    \
+        }                                                                                                              \
         if (inner && width >= lanes) {                                                                                 \
             weigh(y + inner - lanes, x + inner - lanes, sx, w, count, 1, 1);                                           \
             return;                                                                                                    \
