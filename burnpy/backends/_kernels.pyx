@@ -955,6 +955,7 @@ cdef void _rows(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, const Axis
     as follow one another and fit, and copied past the cache.
     """
     cdef Py_ssize_t c = 0, j, stop, r, size, rows = 1, width = inner, block = BLOCK // sizeof(real)
+    cdef bint apart = False  # empty rows are so long that they are no part of what is made aside
     cdef real *target
     if op.shares and op.widest * inner * sizeof(real) > SHARED:
         width = max(SHARED // (op.widest * STRIPE), 1) * STRIPE // sizeof(real)
@@ -962,6 +963,7 @@ cdef void _rows(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, const Axis
         width = min(width, block)
         if sy == width:
             rows = block // width
+        apart = width * sizeof(real) >= 4 * STRIPE
     while c < inner:
         size = min(width, inner - c)
         j = j0
@@ -970,11 +972,13 @@ cdef void _rows(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, const Axis
             if aside == NULL:
                 _row(x + c, sx, target, op, j, base, size)
                 j += 1
-            elif rows == 1 and op.offset[j + 1] == op.offset[j]:
+            elif apart and op.offset[j + 1] == op.offset[j]:
                 burnpy_stream(target, NULL, size * sizeof(real))
                 j += 1
             else:
-                stop = min(j + rows, j1)
+                stop = j + 1
+                while stop < min(j + rows, j1) and not (apart and op.offset[stop + 1] == op.offset[stop]):
+                    stop += 1
                 for r in range(stop - j):
                     _row(x + c, sx, aside + r * size, op, j + r, base, size)
                 burnpy_stream(target, aside, (stop - j) * size * sizeof(real))
