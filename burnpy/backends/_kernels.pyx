@@ -3,9 +3,10 @@
 
 Along one axis the array is a view (outer, n, inner). Where inner elements are contiguous the kernel weighs whole rows
 (`_rows`); where they are few, as along the last axis, it transposes a block of outer rows so that they become contiguous,
-and weighs those (`_columns`); runs of a single weight 1, or of none, are copied (`_copies`). Three loops do without that:
-`_dealt`, where outputs weigh in turns, `_scatter`, where most runs are empty, and `_signal`, where there is one row, or
-where most inputs are not weighed. Large sources are asked for ahead, and large results written past the cache.
+and weighs those (`_columns`); runs of a single weight 1, or of none, are copied (`_copies`). Four loops do without that:
+`_dealt`, where outputs weigh in turns, `_shuffled`, where the inputs of a register of outputs lie in one or two registers,
+`_scatter`, where most runs are empty, and `_signal`, where there is one row, or where most inputs are not weighed. Large
+sources are asked for ahead, and large results written past the cache.
 Several axes are done box by box of the output, so that what stands between two axes stays in cache (`_box`); half precision
 is converted there too, on the way in and on the way out (`_convert`). Every output is the sum of its products from left to
 right, whichever way it is reached, so that bits depend on neither path, box, thread nor instruction set.

@@ -6,6 +6,8 @@
  * transposing a block of them. Every variant moves the same elements as the plain loops of BURNPY_TRANSPOSE, which also do
  * the borders.
  *
+ * Permutations, by which registers of outputs pick their inputs (burnpy_shuffled).
+ *
  * Copies of a few bytes each, of a size that the compiler knows. Copies past the cache, for results too large to be found
  * there again: a plain store would first read what it overwrites. Half precision to single and back. */
 #ifndef BURNPY_LOOPS_H
@@ -295,6 +297,10 @@ static inline uint16_t burnpy_half(float single) {
 
 static void burnpy_from_half(float *y, const uint16_t *x, ptrdiff_t sx, ptrdiff_t count) {
     ptrdiff_t i = 0;
+#ifdef __AVX512F__
+    for (; sx == 1 && i + 16 <= count; i += 16)
+        _mm512_storeu_ps(y + i, _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(x + i))));
+#endif
 #ifdef BURNPY_CONVERTS
     for (; sx == 1 && i + 8 <= count; i += 8)
         _mm256_storeu_ps(y + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(x + i))));
@@ -309,6 +315,10 @@ static void burnpy_from_half(float *y, const uint16_t *x, ptrdiff_t sx, ptrdiff_
 
 static void burnpy_to_half(uint16_t *y, ptrdiff_t sy, const float *x, ptrdiff_t count) {
     ptrdiff_t i = 0;
+#ifdef __AVX512F__
+    for (; sy == 1 && i + 16 <= count; i += 16)
+        _mm256_storeu_si256((__m256i *)(y + i), _mm512_cvtps_ph(_mm512_loadu_ps(x + i), _MM_FROUND_TO_NEAREST_INT));
+#endif
 #ifdef BURNPY_CONVERTS
     for (; sy == 1 && i + 8 <= count; i += 8)
         _mm_storeu_si128((__m128i *)(y + i), _mm256_cvtps_ph(_mm256_loadu_ps(x + i), _MM_FROUND_TO_NEAREST_INT));
