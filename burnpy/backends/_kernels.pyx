@@ -316,7 +316,7 @@ cdef class Shuffle:
         if reach > 2 * lanes:
             return
         run = np.arange(taps)[:, None] + moved - first
-        runs = np.where((run >= 0) & (run < np.diff(offset)), run + offset[:-1], len(weights))
+        runs = np.where((run >= 0) & (run < np.diff(offset)), run + offset[:len(first)], len(weights))
         spread = np.repeat(np.append(weights, np.float32(0))[runs], inner, axis=1)
         self.source, self.lowest, self.weights = source, lowest, spread
         self.none = np.where((spread != 0).any(axis=0), np.float32(-0.0), np.float32(0))
@@ -346,8 +346,9 @@ def _stretches(taps):
     """
     ends = np.unique(_next_unlike(taps))
     short = (np.diff(ends, prepend=0) < FEW) & (taps[ends - 1] != 0)
-    ends = ends * np.where(short & (np.append(short[1:], False) | np.append(False, short[:-1])), -1, 1)
-    last = np.append((ends[:-1] > 0) | (ends[1:] > 0), True)  # of stretches that change, only where they end
+    beside = np.concatenate(([False], short, [False]))
+    ends = ends * np.where(short & (beside[2:] | beside[:len(short)]), -1, 1)
+    last = np.append((ends[:len(ends) - 1] > 0) | (ends[1:] > 0), True)  # of stretches that change, only where they end
     lengths = np.diff(np.abs(ends[last]), prepend=0)
     return np.repeat(ends[last], lengths)
 
