@@ -97,6 +97,7 @@ cdef enum:
     MOST_TAPS = 16  # that are picked by permutations,
     MOST_PICKS = 6  # and permutations of single elements, above which transposing pays
     MOST_SHUFFLED = 1 << 18  # weights spread for them, each of 4 bytes
+    PIXEL = 4  # contiguous elements, or fewer, that are weighed as one
     FEW = 3  # fewer rows than this do not pay for transposing them
 
 MAX_AXES = DIMS
@@ -242,16 +243,16 @@ cdef class Operator:
         self.shuffles = {}
 
     def shuffle(self, Py_ssize_t inner):
-        """Return the `Shuffle` for pixels of so many contiguous elements, or None."""
+        """Return the `Shuffle` for pixels of so many contiguous elements, or None; it lives as long as the operator."""
         if inner not in self.shuffles:
             words = self.itemsize // sizeof(float)
             shuffle = None
-            if BURNPY_SHUFFLE_LANES and (words == 1 or self.copies):
+            if BURNPY_SHUFFLE_LANES and inner <= PIXEL and (words == 1 or self.copies):
                 weights = self.weights32 if words == 1 else np.ones(self.offset[self.first.shape[0]], np.float32)
                 n = self.n - self.times * self.advance
                 shuffle = Shuffle(n, np.asarray(self.first), np.asarray(self.offset), weights, inner * words, self.copies)
-            self.shuffles[inner] = shuffle if shuffle is not None and shuffle.table.registers else None
-        return self.shuffles[inner]
+            self.shuffles.setdefault(inner, shuffle if shuffle is not None and shuffle.table.registers else None)
+        return self.shuffles[inner]  # the first one, if threads have made several
 
     def span(self, Py_ssize_t size, bint weighed=False):
         """Return over how many inputs any block of ``size`` outputs reaches at most, blocks starting at multiples of it.
@@ -719,7 +720,7 @@ cdef void _line(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, const Line
     cdef Py_ssize_t lane = 0, lanes, vector = VECTOR // sizeof(real)
     cdef bint packed = sx == inner and sy == inner
     cdef bint transpose = (not op.copies and inner < vector and line.count >= FEW and op.widest * inner * VECTOR <= BLOCK
-                           and not (op.sparse and packed and inner <= 4))
+                           and not (op.sparse and packed and inner <= PIXEL))
     if _shuffles(op, inner, sizeof(real), line.count) and packed:
         if _shuffled(x, y, line, op, j0, j1, base, inner, large, blocks):
             return
@@ -731,12 +732,12 @@ cdef void _line(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, const Line
             _copies(x, sx, y, sy, op, j0, j1, base, inner, large)
         elif BURNPY_DEALS and op.phases and packed and inner == 1:
             _dealt(x, y, op, j0, j1, base, large, blocks)
-        elif op.scatters and packed and 1 < inner <= 4:
+        elif op.scatters and packed and 1 < inner <= PIXEL:
             _scatter(x, y, op, j0, j1, base, inner)
         elif transpose and line.count - lane >= FEW:
             lanes = min(vector, line.count - lane)
             _columns(x, sx, line.sx, y, sy, line.sy, op, j0, j1, base, inner, lanes, large, blocks)
-        elif inner == 1 or packed and inner <= 4:
+        elif inner == 1 or packed and inner <= PIXEL:
             _signal(x, sx, y, sy, op, j0, j1, base, inner)
         else:
             _rows(x, sx, y, sy, op, j0, j1, base, inner, blocks if large and inner >= vector else NULL)
