@@ -48,9 +48,9 @@ cdef extern from "_loops.h" nogil:
     void burnpy_mixed_singles_f64(const double *x, Py_ssize_t sx, double *y, Py_ssize_t sy, const Py_ssize_t *first,
                                   const double *w, const Py_ssize_t *taps, Py_ssize_t runs)
     Py_ssize_t burnpy_quads(const float *x, float *y, const Py_ssize_t *first, const float *w, Py_ssize_t taps,
-                            Py_ssize_t runs)
+                            Py_ssize_t runs, Py_ssize_t ahead)
     Py_ssize_t burnpy_pixels(const float *x, float *y, const Py_ssize_t *first, const float *w, Py_ssize_t taps,
-                             Py_ssize_t runs, Py_ssize_t inner)
+                             Py_ssize_t runs, Py_ssize_t inner, Py_ssize_t ahead)
     void burnpy_pick(char *y, Py_ssize_t sy, const char *x, Py_ssize_t sx, const Py_ssize_t *first, Py_ssize_t runs,
                      Py_ssize_t size)
     void burnpy_scatter_f32(float *y, const float *x, const Py_ssize_t *row, const Py_ssize_t *first, const float *w,
@@ -110,6 +110,7 @@ cdef struct Axis:
     Py_ssize_t runs  # that are given
     bint shares  # outputs have inputs in common
     bint far  # the source is so large that it is fetched from memory, which takes time to begin
+    Py_ssize_t ahead  # how far from an input is the one, of another row, that is seen next in its place; or 0
     Py_ssize_t widest
     Py_ssize_t at, period, times, advance  # see `Operator`
     const Py_ssize_t *first
@@ -272,6 +273,7 @@ cdef class Operator:
         cdef Axis axis
         axis.runs = self.first.shape[0]
         axis.far = False
+        axis.ahead = 0
         axis.shares = self.mean * self.m > self.n
         axis.widest = self.widest
         axis.at, axis.period, axis.times, axis.advance = self.at, self.period, self.times, self.advance
@@ -690,6 +692,9 @@ cdef void _apply(const real *x, const Py_ssize_t *sx, real *y, const Py_ssize_t 
         if lines[d].count >= lines[longest].count:
             longest = d
     line = lines[longest]
+    cdef Axis own = op[0]
+    cdef bint single = (picked >= 0 and not op.copies and line.count < FEW and inner <= PIXEL
+                        and sx[axis] == inner and sy[axis] == inner)
     for i in range(total // line.count):
         px, py, rest = x, y, i
         for d in range(outer - 1, -1, -1):
@@ -698,6 +703,11 @@ cdef void _apply(const real *x, const Py_ssize_t *sx, real *y, const Py_ssize_t 
                 py += rest % lines[d].count * lines[d].sy
                 rest //= lines[d].count
         for rest in range(rows):
+            if single:  # every output asks for what the one in its place will see
+                own.ahead = (picks[rest + 1] - picks[rest]) * sx[picked] if rest + 1 < rows else 0
+                _line(px + picks[rest] * sx[picked], sx[axis], py + rest * sy[picked], sy[axis], &line, &own, j0, j1, base,
+                      inner, large, blocks)
+                continue
             if picked < 0:
                 _line(px, sx[axis], py, sy[axis], &line, op, j0, j1, base, inner, large, blocks)
                 continue
@@ -1061,9 +1071,9 @@ cdef void _signal(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, const Ax
         if real is float:
             if taps and not mixed and sx == inner and sy == inner:
                 if inner > 1:
-                    done = burnpy_pixels(start, y, op.first + j, w, taps, stop - j, inner)
+                    done = burnpy_pixels(start, y, op.first + j, w, taps, stop - j, inner, op.ahead)
                 else:
-                    done = burnpy_quads(start, y, op.first + j, w, taps, stop - j)
+                    done = burnpy_quads(start, y, op.first + j, w, taps, stop - j, op.ahead)
         if taps == 0 or inner > 1:
             _rows(start + op.first[j + done] * sx, sx, y + done * sy, sy, op, j + done, stop, op.first[j + done], inner,
                   NULL)

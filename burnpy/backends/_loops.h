@@ -437,10 +437,16 @@ static inline burnpy_quad burnpy_pairs(const float *a, const float *b) {
 }
 
 BURNPY_INLINE ptrdiff_t burnpy_quads_of(const float *x, float *restrict y, const ptrdiff_t *first, const float *w,
-                                        ptrdiff_t taps, ptrdiff_t runs) {
+                                        ptrdiff_t taps, ptrdiff_t runs, ptrdiff_t ahead) {
     ptrdiff_t j = 0;
     for (; j + 4 <= runs; j += 4, w += 4 * taps) {
         const float *a = x + first[j], *b = x + first[j + 1], *c = x + first[j + 2], *d = x + first[j + 3];
+        if (ahead) {
+            BURNPY_PREFETCH(a + ahead);
+            BURNPY_PREFETCH(b + ahead);
+            BURNPY_PREFETCH(c + ahead);
+            BURNPY_PREFETCH(d + ahead);
+        }
         burnpy_quad sum = {0};
         BURNPY_UNROLL for (ptrdiff_t k = 0; k + 4 <= taps; k += 4) {
             burnpy_quad p = *(const burnpy_quad *)(w + k) * *(const burnpy_quad *)(a + k);
@@ -475,12 +481,12 @@ BURNPY_INLINE ptrdiff_t burnpy_quads_of(const float *x, float *restrict y, const
 }
 
 static ptrdiff_t burnpy_quads(const float *x, float *y, const ptrdiff_t *first, const float *w, ptrdiff_t taps,
-                              ptrdiff_t runs) {
+                              ptrdiff_t runs, ptrdiff_t ahead) {
     switch (taps) {
-    case 2: return burnpy_quads_of(x, y, first, w, 2, runs);
-    case 4: return burnpy_quads_of(x, y, first, w, 4, runs);
-    case 6: return burnpy_quads_of(x, y, first, w, 6, runs);
-    default: return taps % 2 ? 0 : burnpy_quads_of(x, y, first, w, taps, runs);
+    case 2: return burnpy_quads_of(x, y, first, w, 2, runs, ahead);
+    case 4: return burnpy_quads_of(x, y, first, w, 4, runs, ahead);
+    case 6: return burnpy_quads_of(x, y, first, w, 6, runs, ahead);
+    default: return taps % 2 ? 0 : burnpy_quads_of(x, y, first, w, taps, runs, ahead);
     }
 }
 
@@ -488,11 +494,15 @@ static ptrdiff_t burnpy_quads(const float *x, float *y, const ptrdiff_t *first, 
  * the next one and overwritten by it, so the last is left to others, and so are those that end where the inputs end. Returns
  * how many outputs are done. */
 BURNPY_INLINE ptrdiff_t burnpy_pixels_of(const float *x, float *y, const ptrdiff_t *first, const float *w, ptrdiff_t taps,
-                                         ptrdiff_t runs, ptrdiff_t inner) {
+                                         ptrdiff_t runs, ptrdiff_t inner, ptrdiff_t ahead) {
     const ptrdiff_t last = (first[runs - 1] + taps) * inner - 4;
     ptrdiff_t j = 0;
     for (; j < runs - 1 && (first[j] + taps - 1) * inner <= last; j++, w += taps) {
         const float *from = x + first[j] * inner;
+        if (ahead) {
+            BURNPY_PREFETCH(from + ahead);
+            BURNPY_PREFETCH(from + ahead + taps * inner - 1);
+        }
         burnpy_quad sum = w[0] * *(const burnpy_quad *)from;
         BURNPY_UNROLL for (ptrdiff_t k = 1; k < taps; k++)
             sum += w[k] * *(const burnpy_quad *)(from + k * inner);
@@ -502,17 +512,17 @@ BURNPY_INLINE ptrdiff_t burnpy_pixels_of(const float *x, float *y, const ptrdiff
 }
 
 static ptrdiff_t burnpy_pixels(const float *x, float *y, const ptrdiff_t *first, const float *w, ptrdiff_t taps,
-                               ptrdiff_t runs, ptrdiff_t inner) {
+                               ptrdiff_t runs, ptrdiff_t inner, ptrdiff_t ahead) {
     switch (taps) {
-    case 2: return burnpy_pixels_of(x, y, first, w, 2, runs, inner);
-    case 4: return burnpy_pixels_of(x, y, first, w, 4, runs, inner);
-    case 6: return burnpy_pixels_of(x, y, first, w, 6, runs, inner);
-    default: return burnpy_pixels_of(x, y, first, w, taps, runs, inner);
+    case 2: return burnpy_pixels_of(x, y, first, w, 2, runs, inner, ahead);
+    case 4: return burnpy_pixels_of(x, y, first, w, 4, runs, inner, ahead);
+    case 6: return burnpy_pixels_of(x, y, first, w, 6, runs, inner, ahead);
+    default: return burnpy_pixels_of(x, y, first, w, taps, runs, inner, ahead);
     }
 }
 #else
-#define burnpy_quads(x, y, first, w, taps, runs) 0
-#define burnpy_pixels(x, y, first, w, taps, runs, inner) 0
+#define burnpy_quads(x, y, first, w, taps, runs, ahead) 0
+#define burnpy_pixels(x, y, first, w, taps, runs, inner, ahead) 0
 #endif
 
 /* Several runs whose number of weights, none of them 0, changes from one to the next: of each the few elements of `weigh`. */
