@@ -124,7 +124,7 @@ cdef struct Axis:
     bint sparse, scatters
     const Py_ssize_t *row  # of every weight: its output; of copies and what `scatters`, else NULL
     const Py_ssize_t *weighed  # of every weight: its input; NULL unless `apart`
-    const burnpy_shuffle *shuffle  # NULL where there is none; see `Shuffle`
+    const burnpy_shuffle *shuffle  # NULL where there is none; see `_Shuffle`
 
 
 cdef struct Layout:
@@ -243,16 +243,18 @@ cdef class Operator:
         self.row_by_row = self.copies or self.sparse or self.phases > 0
         self.shuffles = {}
 
-    def shuffle(self, Py_ssize_t inner):
-        """Return the `Shuffle` for pixels of so many contiguous elements, or None; it lives as long as the operator."""
+    cdef object shuffle(self, Py_ssize_t inner):
+        """Return the `_Shuffle` for pixels of so many contiguous elements, or None; it lives as long as the operator."""
         if inner not in self.shuffles:
             words = self.itemsize // sizeof(float)
             shuffle = None
             if BURNPY_SHUFFLE_LANES and inner <= PIXEL and (words == 1 or self.copies):
                 weights = self.weights32 if words == 1 else np.ones(self.offset[self.first.shape[0]], np.float32)
                 n = self.n - self.times * self.advance
-                shuffle = Shuffle(n, np.asarray(self.first), np.asarray(self.offset), weights, inner * words, self.copies)
-            self.shuffles.setdefault(inner, shuffle if shuffle is not None and shuffle.table.registers else None)
+                shuffle = _Shuffle(n, np.asarray(self.first), np.asarray(self.offset), weights, inner * words, self.copies)
+            if shuffle is not None and not (<_Shuffle>shuffle).table.registers:
+                shuffle = None
+            self.shuffles.setdefault(inner, shuffle)
         return self.shuffles[inner]  # the first one, if threads have made several
 
     def span(self, Py_ssize_t size, bint weighed=False):
@@ -293,7 +295,7 @@ cdef class Operator:
         return axis
 
 
-cdef class Shuffle:
+cdef class _Shuffle:
     """Taps as permutations of registers take them: as many for every output, with weights of 0 where there are none.
 
     Without ``table.registers`` the inputs of a register of outputs lie too far apart.
@@ -434,7 +436,7 @@ cdef class Plan:
             self.boxes *= (layout.m[d] + layout.extent[d] - 1) // layout.extent[d]
         for d in range(layout.steps):
             layout.passes[d] = order[d]
-        cdef Shuffle shuffle = operators[max(order)].shuffle(_product(shape[max(order) + 1:]))
+        cdef _Shuffle shuffle = (<Operator>operators[max(order)]).shuffle(_product(shape[max(order) + 1:]))
         if shuffle is not None:
             layout.axes[<int>max(order)].shuffle = &shuffle.table
         layout.picked = -1
