@@ -129,6 +129,11 @@ def rows_to_resize(rows):
     return plan, x[lead], np.full((rows, 5000), np.nan)[lead]
 
 
+def test_any_number_of_threads_may_be_asked_for():
+    burnpy.set_num_threads(10**20)
+    assert (burnpy.interpolate(np.ones((1, 1, 300, 300), np.float32), 600, mode="bilinear") == 1).all()
+
+
 @pytest.mark.parametrize("rows", [1, 16, 33, 200])
 @pytest.mark.parametrize("threads", [2, 3, 5, 40])
 def test_every_box_is_filled_whoever_fills_it(rows, threads):

@@ -169,9 +169,7 @@ def _run(plan: Plan, x: NDArray[Any], result: NDArray[Any]) -> None:
         x, result = x.view(np.uint16), result.view(np.uint16)
     lead = (None,) * (MAX_AXES - x.ndim)
     source, target = x[lead], result[lead]
-    threads = get_num_threads()
-    if threads > 1 and plan.work < WORK_FOR_THREADS:
-        threads = 1
+    threads = 1 if plan.work < WORK_FOR_THREADS else min(get_num_threads(), plan.boxes)
     plan.run(source, target, 0, plan.boxes, threads)
 
 
