@@ -115,7 +115,7 @@ def _timing(times: list[float]) -> Timing:
 
 def _extra_bytes(job: Job) -> int:
     """Return the largest amount of memory that a first call holds beyond its result: operators are made anew."""
-    for cache in (_operators.make_short, _operators.make_long, ndarray._keep_plan):
+    for cache in (_operators.make_short, _operators.make_long, ndarray._job):
         cast(Any, cache).cache_clear()
     tracemalloc.start()
     try:

@@ -12,6 +12,6 @@ __all__ = ["cached"]
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
 
-def cached(maxsize: int) -> Callable[[FunctionT], FunctionT]:
-    """Keep the results of the ``maxsize`` latest different calls of a function."""
-    return cast(Callable[[FunctionT], FunctionT], functools.lru_cache(maxsize))
+def cached(maxsize: int, typed: bool = False) -> Callable[[FunctionT], FunctionT]:
+    """Keep the results of the ``maxsize`` latest calls that differ in arguments or, ``typed``, in their types."""
+    return cast(Callable[[FunctionT], FunctionT], functools.lru_cache(maxsize, typed))

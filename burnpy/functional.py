@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from burnpy.backends import get
-from burnpy.backends.ndarray import NdarrayBackend, require_pair, resample, resample_backward
+from burnpy.backends.ndarray import NdarrayBackend, require_array, require_pair, resample, resample_backward
 from burnpy.errors import DTypeError, OptionError, ShapeError, UnsupportedError
 from burnpy.options import InterpolateOptions, ModeLike
 from burnpy.protocol import ArrayT, Backend, checked_sizes
@@ -180,7 +180,9 @@ def interpolate_backward(
     shape = _checked_shape(x) if by_shape else _shape_of(x)
     sizes = output_size_of(shape[2:], size, scale_factor)
     if isinstance(chosen, NdarrayBackend):
-        if not by_shape:
+        if by_shape:
+            require_array("grad", grad)
+        else:
             require_pair(x, grad)
         return resample_backward(shape, grad, sizes, options, len(sizes))
     if by_shape:

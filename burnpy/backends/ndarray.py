@@ -4,7 +4,8 @@ Forward applies taps, backward the transposed taps. An array of any memory order
 taken in the order of their strides, and the result has the same order.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -20,7 +21,7 @@ from burnpy.errors import DTypeError
 from burnpy.options import InterpolateMode, InterpolateOptions
 from burnpy.protocol import check_grad_shape, check_image_shape, checked_sizes
 
-__all__ = ["NdarrayBackend", "require_pair", "resample", "resample_backward"]
+__all__ = ["NdarrayBackend", "require_array", "require_pair", "resample", "resample_backward"]
 
 FloatT = TypeVar("FloatT", bound=np.floating[Any])
 
@@ -28,6 +29,10 @@ DTYPES: tuple[type[np.floating[Any]], ...] = (np.float16, np.float32, np.float64
 
 WORK_FOR_THREADS = 700_000
 """Multiply-adds below which help costs more than it saves: about 15 microseconds."""
+
+
+LEAD = [(None,) * (MAX_AXES - axes) for axes in range(MAX_AXES + 1)]
+"""What an array of so many axes is indexed with to have as many as the kernels take."""
 
 
 class NdarrayBackend:
@@ -69,8 +74,8 @@ def resample(
     x: NDArray[FloatT], output_size: Sequence[int], options: InterpolateOptions, spatial_axes: int
 ) -> NDArray[FloatT]:
     """Resize the last ``spatial_axes`` axes of ``x``, ``(N, C, *spatial)``, to ``output_size``."""
-    _require_array("x", x)
-    return _apply(x, _job(x.shape, options, False, spatial_axes, *_unpacked(output_size, spatial_axes)))
+    require_array("x", x)
+    return _apply(x, _job_for(x, x.shape, output_size, options, False, spatial_axes))
 
 
 def resample_backward(
@@ -80,9 +85,8 @@ def resample_backward(
     options: InterpolateOptions,
     spatial_axes: int,
 ) -> NDArray[FloatT]:
-    """Apply the adjoint of `resample` for ``x`` of ``shape`` to ``grad``."""
-    _require_array("grad", grad)
-    job = _job(tuple(shape), options, True, spatial_axes, *_unpacked(output_size, spatial_axes))
+    """Apply the adjoint of `resample` for ``x`` of ``shape``, plain integers, to ``grad``, which the caller has checked."""
+    job = _job_for(grad, tuple(shape), output_size, options, True, spatial_axes)
     if grad.shape != job.source:
         check_grad_shape(shape, grad.shape, job.source[2:])
     return _apply(grad, job)
@@ -90,13 +94,14 @@ def resample_backward(
 
 def require_pair(x: NDArray[Any], grad: NDArray[Any]) -> None:
     """Refuse what are not two arrays of one supported element type; their byte orders may differ."""
-    _require_array("x", x)
-    _require_array("grad", grad)
+    require_array("x", x)
+    require_array("grad", grad)
     if grad.dtype.type is not x.dtype.type:
         raise DTypeError(f"grad must have the dtype of x, {x.dtype}; got {grad.dtype}")
 
 
-def _require_array(name: str, array: NDArray[Any] | None) -> None:
+def require_array(name: str, array: NDArray[Any] | None) -> None:
+    """Refuse what is not an array of a supported element type."""
     if type(array) is np.ndarray and array.dtype.type in DTYPES:
         return
     if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray):
@@ -109,44 +114,69 @@ def _require_array(name: str, array: NDArray[Any] | None) -> None:
         raise DTypeError(f"{name} must have one of the dtypes {allowed}; got {array.dtype}: convert it with astype")
 
 
-def _unpacked(output_size: Sequence[int], spatial_axes: int) -> tuple[int, ...]:
-    """Return the sizes as they are if they can be looked up, else checked: a look-up tells 2 from 2.0 and True."""
-    if isinstance(output_size, tuple) and all(type(size) is int for size in output_size):
-        return output_size
-    return checked_sizes(output_size, spatial_axes)
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Job:
-    """What is the same for all arrays of one shape: the shapes on both sides and the options, checked."""
+    """What is the same for all arrays of one shape, memory order and type."""
 
     source: tuple[int, ...]
     target: tuple[int, ...]
-    options: InterpolateOptions
-    backward: bool
-    short: bool  # its operators are small enough to keep its plans
+    order: tuple[int, ...] | None  # the axes from the slowest to the fastest in memory; None if they are contiguous
+    make_plan: Callable[[], Plan]
+    plan: Plan | None  # None where there is nothing to compute, or its operators are too large to keep
 
 
-@cached(512)
-def _job(shape: tuple[int, ...], options: InterpolateOptions, backward: bool, spatial_axes: int, *output_size: int) -> _Job:
+def _job_for(
+    x: NDArray[Any],
+    shape: tuple[int, ...],
+    output_size: Sequence[int],
+    options: InterpolateOptions,
+    backward: bool,
+    spatial_axes: int,
+) -> _Job:
+    """Return the job that resizes ``x``, which has ``shape`` or, ``backward``, the shape of its output."""
+    sizes = output_size if type(output_size) is tuple else checked_sizes(output_size, spatial_axes)
+    order = None if x.flags.c_contiguous else _memory_order(x)
+    try:
+        return _job(shape, options, backward, spatial_axes, x.dtype.itemsize, order, *sizes)
+    except TypeError:
+        checked_sizes(sizes, spatial_axes)  # a size that has no hash is none
+        raise
+
+
+@cached(128, typed=True)  # by type too, so that 2 is told from 2.0 and True
+def _job(
+    shape: tuple[int, ...],
+    options: InterpolateOptions,
+    backward: bool,
+    spatial_axes: int,
+    itemsize: int,
+    order: tuple[int, ...] | None,
+    *output_size: int,
+) -> _Job:
     sizes = checked_sizes(output_size, spatial_axes)
     result = check_image_shape(shape, sizes, spatial_axes)
     source, target = (result, shape) if backward else (shape, result)
+
+    def make() -> Plan:
+        operators = [
+            None if before == after else make_operator(before, after, options, backward, max(itemsize, 4))
+            for before, after in zip(source, target, strict=True)
+        ]
+        return make_plan(source, operators, order or range(len(operators)), half=itemsize == 2)
+
     short = all(is_short(n, m, options, backward) for n, m in zip(source[2:], target[2:], strict=True))
-    return _Job(source, target, options, backward, short)
+    return _Job(source, target, order, make, make() if short and source != target and 0 not in target else None)
 
 
 def _apply(x: NDArray[FloatT], job: _Job) -> NDArray[FloatT]:
     """Apply the operators that turn the source shape of the job into its target, or their transposes."""
-    dtype = x.dtype
-    if not dtype.isnative:
-        dtype = dtype.newbyteorder("=")
+    dtype = x.dtype if x.dtype.isnative else x.dtype.newbyteorder("=")
     if job.source == job.target:
         return np.array(x, dtype=dtype, order="K", subok=False)
-    if x.dtype == dtype and x.flags.c_contiguous and x.flags.aligned:
+    if job.order is None and x.dtype is dtype and x.flags.aligned:
         result = np.empty(job.target, dtype)
         if result.size:
-            _run(_plan(job, None, dtype.itemsize), x, result)
+            _run(job, x, result)
         return result
     return _apply_strided(x, job, dtype)
 
@@ -156,41 +186,26 @@ def _apply_strided(x: NDArray[Any], job: _Job, dtype: np.dtype[Any]) -> NDArray[
     source = np.asarray(x)
     if source.dtype != dtype or not source.flags.aligned or any(stride % source.itemsize for stride in source.strides):
         source = source.astype(dtype)
-    order = _memory_order(source)
+    order = job.order or tuple(range(source.ndim))
     result = np.empty([job.target[axis] for axis in order], dtype)
     if result.size:
-        _run(_plan(job, order, dtype.itemsize), source.transpose(order), result)
+        _run(job, source.transpose(order), result)
     return result.transpose(np.argsort(order))
 
 
-def _run(plan: Plan, x: NDArray[Any], result: NDArray[Any]) -> None:
+def _run(job: _Job, x: NDArray[Any], result: NDArray[Any]) -> None:
     """Fill ``result``, on several threads if there is enough to do."""
+    plan = job.plan or job.make_plan()
     if plan.half:
         x, result = x.view(np.uint16), result.view(np.uint16)
-    lead = (None,) * (MAX_AXES - x.ndim)
-    source, target = x[lead], result[lead]
+    lead = LEAD[x.ndim]
     threads = 1 if plan.work < WORK_FOR_THREADS else min(get_num_threads(), plan.boxes)
-    plan.run(source, target, 0, plan.boxes, threads)
+    plan.run(x[lead], result[lead], 0, plan.boxes, threads)
 
 
 def _memory_order(x: NDArray[Any]) -> tuple[int, ...]:
     """Return the axes of ``x`` from the slowest to the fastest in memory; as they are where a broadcast leaves it open."""
-    axes = tuple(range(x.ndim))
-    if x.flags.c_contiguous or any(stride == 0 and size > 1 for stride, size in zip(x.strides, x.shape, strict=True)):
-        return axes
-    return tuple(sorted(axes, key=lambda axis: -abs(x.strides[axis]) if x.shape[axis] > 1 else -np.inf))
-
-
-def _plan(job: _Job, memory_order: tuple[int, ...] | None, itemsize: int) -> Plan:
-    return (_keep_plan if job.short else _make_plan)(job, memory_order, itemsize)
-
-
-def _make_plan(job: _Job, memory_order: tuple[int, ...] | None, itemsize: int) -> Plan:
-    operators = [
-        None if before == after else make_operator(before, after, job.options, job.backward, max(itemsize, 4))
-        for before, after in zip(job.source, job.target, strict=True)
-    ]
-    return make_plan(job.source, operators, memory_order or range(len(operators)), half=itemsize == 2)
-
-
-_keep_plan = cached(128)(_make_plan)
+    axes = range(x.ndim)
+    if any(stride == 0 and size > 1 for stride, size in zip(x.strides, x.shape, strict=True)):
+        return tuple(axes)
+    return tuple(sorted(axes, key=lambda axis: -abs(x.strides[axis]) if x.shape[axis] > 1 else -math.inf))
