@@ -368,7 +368,7 @@ BURNPY_WEIGH(burnpy_weigh_one_f64, double, double)
     static void name(real *y, const real *x, ptrdiff_t sx, const real *w, ptrdiff_t count, ptrdiff_t inner,            \
                      ptrdiff_t ahead) {                                                                                \
         const ptrdiff_t lanes = sizeof(vector) / sizeof(real), stripe = 8 * lanes, few = 64 / sizeof(real);            \
-        const real *next = x + count * sx;                                                                             \
+        const real *next = x + (count * sx > 1024 ? count * sx : 1024);                                                      \
         const ptrdiff_t width = inner;                                                                                 \
         for (ptrdiff_t c = 0; inner >= stripe; inner -= stripe, x += stripe, y += stripe) {                            \
             for (ptrdiff_t line = ahead * (stripe / few); line > 0; line--) {                                          \
