@@ -85,6 +85,19 @@ def test_along_one_axis_every_loop_gives_the_bits_of_the_general_one(pixel, back
 
 
 @every_option
+@pytest.mark.parametrize("dtype", [SINGLE, DOUBLE])
+@pytest.mark.parametrize("backward", [False, True], ids=["forward", "backward"])
+def test_so_do_rows_of_any_length(backward, dtype, options):
+    rng = np.random.default_rng(0)
+    for ratio in [(1, 2), (2, 1), (2, 3), (37, 101), (15, 1)]:
+        n, m = sizes_of(ratio, rng, options)
+        for length in [*rng.integers(17, 300, size=4), 64, 128, 200, 256]:
+            x = rng.standard_normal((2, n, length)).astype(dtype)
+            got, expected = resized(x, (2, m, length), options, backward)
+            assert got.tobytes() == expected.tobytes(), (x.shape, m)
+
+
+@every_option
 @pytest.mark.parametrize("backward", [False, True], ids=["forward", "backward"])
 @pytest.mark.parametrize("memory_order", [(0, 1, 2, 3), (0, 2, 3, 1), (0, 3, 2, 1)], ids=str)
 def test_along_two_axes_too_whatever_the_memory_order(memory_order, backward, options):

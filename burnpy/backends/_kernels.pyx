@@ -25,6 +25,10 @@ cdef extern from "_loops.h" nogil:
                         Py_ssize_t inner, Py_ssize_t ahead)
     void burnpy_row_f64(double *y, const double *x, Py_ssize_t sx, const double *w, Py_ssize_t count,
                         Py_ssize_t inner, Py_ssize_t ahead)
+    void burnpy_rows_f32(float *y, Py_ssize_t sy, const float *x, Py_ssize_t sx, const Py_ssize_t *first, const float *w,
+                         Py_ssize_t taps, Py_ssize_t runs, Py_ssize_t inner, bint far)
+    void burnpy_rows_f64(double *y, Py_ssize_t sy, const double *x, Py_ssize_t sx, const Py_ssize_t *first, const double *w,
+                         Py_ssize_t taps, Py_ssize_t runs, Py_ssize_t inner, bint far)
     void burnpy_runs_f32(const float *x, Py_ssize_t sx, float *y, Py_ssize_t sy, const Py_ssize_t *first, const float *w,
                          Py_ssize_t taps, Py_ssize_t runs)
     void burnpy_runs_f64(const double *x, Py_ssize_t sx, double *y, Py_ssize_t sy, const Py_ssize_t *first,
@@ -86,6 +90,7 @@ cdef enum:
     BLOCK = 16384  # bytes of transposed rows at a time: three blocks fit the first-level cache
     PAGE = 4096  # bytes; rows this far apart, or a multiple, compete for the same few lines of the cache
     STRIPE = 512  # bytes of a row that are weighed at a time, a whole number of registers everywhere
+    SHORT = 1024  # bytes of a row below which to call a function for every one costs much
     SHARED = 24576  # bytes of the rows that several outputs weigh: they fit the first-level cache
     LARGE = 1 << 21  # bytes of output that are worth writing past the cache,
     FULL = 3 << 23  # if no cache holds as many bytes of input and output together
@@ -972,6 +977,7 @@ cdef void _rows(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, const Axis
     cdef Py_ssize_t c = 0, j, stop, r, size, rows = 1, width = inner, block = BLOCK // sizeof(real)
     cdef bint apart = False  # empty rows are so long that they are no part of what is made aside
     cdef real *target
+    cdef const real *w
     if op.shares and op.widest * inner * sizeof(real) > SHARED:
         width = max(SHARED // (op.widest * STRIPE), 1) * STRIPE // sizeof(real)
     if aside != NULL:
@@ -984,7 +990,15 @@ cdef void _rows(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, const Axis
         j = j0
         while j < j1:
             target = y + (j - j0) * sy + c
-            if aside == NULL:
+            if aside == NULL and op.taps[j] and op.alike[j] > 0 and inner <= SHORT // <Py_ssize_t>sizeof(real):
+                stop = min(op.alike[j], j1)
+                w = <const real *>op.weights + op.offset[j]
+                if real is float:
+                    burnpy_rows_f32(target, sy, x + c - base * sx, sx, op.first + j, w, op.taps[j], stop - j, size, op.far)
+                else:
+                    burnpy_rows_f64(target, sy, x + c - base * sx, sx, op.first + j, w, op.taps[j], stop - j, size, op.far)
+                j = stop
+            elif aside == NULL:
                 _row(x + c, sx, target, op, j, base, size)
                 j += 1
             elif apart and op.offset[j + 1] == op.offset[j]:

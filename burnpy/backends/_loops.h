@@ -363,12 +363,13 @@ BURNPY_WEIGH(burnpy_weigh_one_f32, float, float)
 BURNPY_WEIGH(burnpy_weigh_one_f64, double, double)
 
 /* One run over `inner` contiguous elements, in stripes of eight registers, then of four, two and one, of which the last begins so
- * early that it ends with the row: what is done twice is the same twice. Rows shorter than a register are done one by one. */
-#define BURNPY_ROW(name, real, vector, weigh, weigh_one)                                                               \
-    static void name(real *y, const real *x, ptrdiff_t sx, const real *w, ptrdiff_t count, ptrdiff_t inner,            \
-                     ptrdiff_t ahead) {                                                                                \
+ * early that it ends with the row: what is done twice is the same twice. Rows shorter than a register are done one by one.
+ * And several runs of `taps` weights, none of them 0. */
+#define BURNPY_ROW(name, rows, real, vector, weigh, weigh_one)                                                         \
+    BURNPY_INLINE void name##_of(real *y, const real *x, ptrdiff_t sx, const real *w, ptrdiff_t count, int zeros,      \
+                                 ptrdiff_t inner, ptrdiff_t ahead) {                                                   \
         const ptrdiff_t lanes = sizeof(vector) / sizeof(real), stripe = 8 * lanes, few = 64 / sizeof(real);            \
-        const real *next = x + (count * sx > 1024 ? count * sx : 1024);                                                      \
+        const real *next = x + (count * sx > 1024 ? count * sx : 1024);                                                \
         const ptrdiff_t width = inner;                                                                                 \
         for (ptrdiff_t c = 0; inner >= stripe; inner -= stripe, x += stripe, y += stripe) {                            \
             for (ptrdiff_t line = ahead * (stripe / few); line > 0; line--) {                                          \
@@ -376,30 +377,51 @@ BURNPY_WEIGH(burnpy_weigh_one_f64, double, double)
                 if ((c += few) >= width)                                                                               \
                     c = 0, next += sx;                                                                                 \
             }                                                                                                          \
-            weigh(y, x, sx, w, count, 1, 8);                                                                           \
+            weigh(y, x, sx, w, count, zeros, 8);                                                                       \
         }                                                                                                              \
         if (inner >= 4 * lanes) {                                                                                      \
-            weigh(y, x, sx, w, count, 1, 4);                                                                           \
+            weigh(y, x, sx, w, count, zeros, 4);                                                                       \
             inner -= 4 * lanes, x += 4 * lanes, y += 4 * lanes;                                                        \
         }                                                                                                              \
         if (inner >= 2 * lanes) {                                                                                      \
-            weigh(y, x, sx, w, count, 1, 2);                                                                           \
+            weigh(y, x, sx, w, count, zeros, 2);                                                                       \
             inner -= 2 * lanes, x += 2 * lanes, y += 2 * lanes;                                                        \
         }                                                                                                              \
         if (inner >= lanes) {                                                                                          \
-            weigh(y, x, sx, w, count, 1, 1);                                                                           \
+            weigh(y, x, sx, w, count, zeros, 1);                                                                       \
             inner -= lanes, x += lanes, y += lanes;                                                                    \
         }                                                                                                              \
         if (inner && width >= lanes) {                                                                                 \
-            weigh(y + inner - lanes, x + inner - lanes, sx, w, count, 1, 1);                                           \
+            weigh(y + inner - lanes, x + inner - lanes, sx, w, count, zeros, 1);                                       \
             return;                                                                                                    \
         }                                                                                                              \
         for (; inner; inner--, x++, y++)                                                                               \
-            weigh_one(y, x, sx, w, count, 1, 1);                                                                       \
+            weigh_one(y, x, sx, w, count, zeros, 1);                                                                   \
+    }                                                                                                                  \
+    static void name(real *y, const real *x, ptrdiff_t sx, const real *w, ptrdiff_t count, ptrdiff_t inner,            \
+                     ptrdiff_t ahead) {                                                                                \
+        name##_of(y, x, sx, w, count, 1, inner, ahead);                                                                \
+    }                                                                                                                  \
+    BURNPY_INLINE void rows##_of(real *y, ptrdiff_t sy, const real *x, ptrdiff_t sx, const ptrdiff_t *first, const real *w,\
+                                 ptrdiff_t taps, ptrdiff_t runs, ptrdiff_t inner, int far) {                           \
+        for (ptrdiff_t j = 0; j < runs; j++, y += sy, w += taps)                                                       \
+            name##_of(y, x + first[j] * sx, sx, w, taps, 0, inner, far && j + 1 < runs ? first[j + 1] - first[j] : 0); \
+    }                                                                                                                  \
+    static void rows(real *y, ptrdiff_t sy, const real *x, ptrdiff_t sx, const ptrdiff_t *first, const real *w,        \
+                     ptrdiff_t taps, ptrdiff_t runs, ptrdiff_t inner, int far) {                                       \
+        switch (taps) {                                                                                                \
+        case 1: rows##_of(y, sy, x, sx, first, w, 1, runs, inner, far); break;                                         \
+        case 2: rows##_of(y, sy, x, sx, first, w, 2, runs, inner, far); break;                                         \
+        case 3: rows##_of(y, sy, x, sx, first, w, 3, runs, inner, far); break;                                         \
+        case 4: rows##_of(y, sy, x, sx, first, w, 4, runs, inner, far); break;                                         \
+        case 6: rows##_of(y, sy, x, sx, first, w, 6, runs, inner, far); break;                                         \
+        case 8: rows##_of(y, sy, x, sx, first, w, 8, runs, inner, far); break;                                         \
+        default: rows##_of(y, sy, x, sx, first, w, taps, runs, inner, far);                                            \
+        }                                                                                                              \
     }
 
-BURNPY_ROW(burnpy_row_f32, float, burnpy_vector_f32, burnpy_weigh_f32, burnpy_weigh_one_f32)
-BURNPY_ROW(burnpy_row_f64, double, burnpy_vector_f64, burnpy_weigh_f64, burnpy_weigh_one_f64)
+BURNPY_ROW(burnpy_row_f32, burnpy_rows_f32, float, burnpy_vector_f32, burnpy_weigh_f32, burnpy_weigh_one_f32)
+BURNPY_ROW(burnpy_row_f64, burnpy_rows_f64, double, burnpy_vector_f64, burnpy_weigh_f64, burnpy_weigh_one_f64)
 
 /* Several runs of `taps` weights, none of them 0: of each the few elements that `weigh` does with `vectors`. The usual
  * numbers of taps are unrolled. */
