@@ -134,7 +134,7 @@ def _job_for(
     spatial_axes: int,
 ) -> _Job:
     """Return the job that resizes ``x``, which has ``shape`` or, ``backward``, the shape of its output."""
-    sizes = output_size if type(output_size) is tuple else checked_sizes(output_size, spatial_axes)
+    sizes = output_size if isinstance(output_size, tuple) else checked_sizes(output_size, spatial_axes)
     order = None if x.flags.c_contiguous else _memory_order(x)
     try:
         return _job(shape, options, backward, spatial_axes, x.dtype.itemsize, order, *sizes)
