@@ -90,7 +90,7 @@ cdef enum:
     BLOCK = 16384  # bytes of transposed rows at a time: three blocks fit the first-level cache
     PAGE = 4096  # bytes; rows this far apart, or a multiple, compete for the same few lines of the cache
     STRIPE = 512  # bytes of a row that are weighed at a time, a whole number of registers everywhere
-    SHORT = 1024  # bytes of a row below which to call a function for every one costs much
+    SHORT = 1024  # bytes of a row up to which it pays to weigh many of them in one call
     SHARED = 24576  # bytes of the rows that several outputs weigh: they fit the first-level cache
     LARGE = 1 << 21  # bytes of output that are worth writing past the cache,
     FULL = 3 << 23  # if no cache holds as many bytes of input and output together
@@ -975,6 +975,7 @@ cdef void _rows(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, const Axis
     as follow one another and fit, and copied past the cache.
     """
     cdef Py_ssize_t c = 0, j, stop, r, size, rows = 1, width = inner, block = BLOCK // sizeof(real)
+    cdef bint brief = aside == NULL and inner * sizeof(real) <= SHORT
     cdef bint apart = False  # empty rows are so long that they are no part of what is made aside
     cdef real *target
     cdef const real *w
@@ -990,7 +991,7 @@ cdef void _rows(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, const Axis
         j = j0
         while j < j1:
             target = y + (j - j0) * sy + c
-            if aside == NULL and op.taps[j] and op.alike[j] > 0 and inner <= SHORT // <Py_ssize_t>sizeof(real):
+            if brief and op.taps[j] and op.alike[j] > 0:
                 stop = min(op.alike[j], j1)
                 w = <const real *>op.weights + op.offset[j]
                 if real is float:

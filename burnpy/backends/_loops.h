@@ -362,6 +362,9 @@ BURNPY_WEIGH(burnpy_weigh_f64, double, burnpy_vector_f64)
 BURNPY_WEIGH(burnpy_weigh_one_f32, float, float)
 BURNPY_WEIGH(burnpy_weigh_one_f64, double, double)
 
+/* Elements that lie closer are too late to be asked for when memory has to bring them. */
+#define BURNPY_SOON 1024
+
 /* One run over `inner` contiguous elements, in stripes of eight registers, then of four, two and one, of which the last begins so
  * early that it ends with the row: what is done twice is the same twice. Rows shorter than a register are done one by one.
  * And several runs of `taps` weights, none of them 0. */
@@ -369,7 +372,7 @@ BURNPY_WEIGH(burnpy_weigh_one_f64, double, double)
     BURNPY_INLINE void name##_of(real *y, const real *x, ptrdiff_t sx, const real *w, ptrdiff_t count, int zeros,      \
                                  ptrdiff_t inner, ptrdiff_t ahead) {                                                   \
         const ptrdiff_t lanes = sizeof(vector) / sizeof(real), stripe = 8 * lanes, few = 64 / sizeof(real);            \
-        const real *next = x + (count * sx > 1024 ? count * sx : 1024);                                                \
+        const real *next = x + (count * sx > BURNPY_SOON ? count * sx : BURNPY_SOON);                                  \
         const ptrdiff_t width = inner;                                                                                 \
         for (ptrdiff_t c = 0; inner >= stripe; inner -= stripe, x += stripe, y += stripe) {                            \
             for (ptrdiff_t line = ahead * (stripe / few); line > 0; line--) {                                          \
