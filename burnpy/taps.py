@@ -86,6 +86,23 @@ class Taps:
             weights[offset[columns] + o + rows - first[columns]] = self.weights[self.offset[o] :][: len(rows)]
         return Taps(self.m, self.n, first, offset, weights)
 
+    def trimmed(self) -> "Taps":
+        """Return the taps of the same matrix, runs without weights of zero at their ends if starts and ends allow it."""
+        used = np.flatnonzero(self.weights)
+        if len(used) == len(self.weights):
+            return self
+        low, high = np.searchsorted(used, self.offset[:-1]), np.searchsorted(used, self.offset[1:])
+        first, stop = np.full(self.m, self.n), np.zeros(self.m, np.intp)
+        rows = np.flatnonzero(high > low)
+        first[rows] = self.first[rows] + used[low[rows]] - self.offset[rows]
+        stop[rows] = self.first[rows] + used[high[rows] - 1] - self.offset[rows] + 1
+        stop = np.maximum.accumulate(stop)
+        first = np.minimum(np.minimum.accumulate(first[::-1])[::-1], stop[-1])
+        taps = np.maximum(stop - first, 0)
+        rows, columns = _entries(first, taps)
+        weights = self.weights[self.offset[rows] + columns - self.first[rows]]
+        return Taps(self.n, self.m, first, _offsets(taps), weights)
+
     def to_dense(self) -> Floats:
         """Return the matrix itself, float64 of shape ``(m, n)``."""
         dense = np.zeros((self.m, self.n))

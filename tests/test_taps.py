@@ -7,7 +7,7 @@ import pytest
 from exact import OPTIONS, dense, exact_rows, name_of
 
 from burnpy import InterpolateOptions, ShapeError
-from burnpy.taps import build_taps
+from burnpy.taps import Taps, build_taps
 
 EPS = np.finfo(np.float64).eps
 SIZES = [
@@ -131,6 +131,29 @@ def test_an_operator_is_symmetric_unless_it_takes_the_first_sample(options):
 @every_size
 def test_the_weights_of_an_output_add_up_to_one(n, m, options):
     assert np.allclose(build_taps(n, m, options).to_dense().sum(axis=1), 1, rtol=4 * EPS, atol=0)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_trimmed_runs_hold_the_same_matrix_and_no_more_zeros_than_their_order_needs(seed):
+    rng = np.random.default_rng(seed)
+    n, m = (int(size) for size in rng.integers(1, 12, 2))
+    first = np.sort(rng.integers(0, n + 1, m))
+    stop = np.maximum(np.sort(rng.integers(0, n + 1, m)), first)
+    offset = np.concatenate(([0], np.cumsum(stop - first)))
+    weights = rng.standard_normal(offset[-1]) * (rng.random(offset[-1]) < rng.choice([0.0, 0.3, 0.7, 1.0]))
+    taps = Taps(n, m, first, offset, weights)
+    trimmed, matrix = taps.trimmed(), taps.to_dense()
+    ends = trimmed.first + np.diff(trimmed.offset)
+    assert (trimmed.to_dense() == matrix).all()
+    assert (np.diff(trimmed.first) >= 0).all()
+    assert (np.diff(ends) >= 0).all()
+    assert (trimmed.first >= 0).all()
+    assert (ends <= n).all()
+    columns = [np.flatnonzero(row) for row in matrix]
+    for o in range(m):
+        if len(columns[o]):
+            assert trimmed.first[o] == min(c[0] for c in columns[o:] if len(c))
+            assert ends[o] == max(c[-1] for c in columns[: o + 1] if len(c)) + 1
 
 
 def test_taps_cannot_be_changed():

@@ -70,9 +70,10 @@ cdef extern from "_loops.h" nogil:
         const int *lowest
         const float *w
         const float *none
-        Py_ssize_t elements, taps, stride, whole, unwhole
-        int registers, copies
-    Py_ssize_t BURNPY_SHUFFLE_LANES
+        Py_ssize_t elements, taps, stride, whole, unwhole, window, step
+        int registers, copies, once
+    Py_ssize_t BURNPY_SHUFFLE_LANES, BURNPY_MOST_SHUFFLED, BURNPY_MOST_PICKS, BURNPY_MOST_PIXEL_PICKS
+    bint BURNPY_TWO_AS_ONE
     void burnpy_shuffled(const burnpy_shuffle *table, const float *x, Py_ssize_t lx, float *y, Py_ssize_t ly,
                          Py_ssize_t rows, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t high)
     int burnpy_best_build()
@@ -99,8 +100,6 @@ cdef enum:
     PIECE = 64  # outputs
     WORK_PER_ELEMENT = 6  # what it takes to write an element of the result, in multiply-adds
     PARTS_PER_THREAD = 4  # so that a thread that is held up does not hold up the others
-    MOST_TAPS = 16  # that are picked by permutations,
-    MOST_PICKS = 6  # and permutations of single elements, above which transposing pays
     MOST_SHUFFLED = 1 << 18  # weights spread for them, each of 4 bytes
     PIXEL = 4  # contiguous elements, or fewer, that are weighed as one
     FEW = 3  # fewer rows than this do not pay for transposing them
@@ -309,31 +308,49 @@ cdef class _Shuffle:
     cdef burnpy_shuffle table
     cdef const int[::1] source
     cdef const int[::1] lowest
-    cdef const float[:, ::1] weights
+    cdef const float[::1] weights
     cdef const float[::1] none
 
     def __init__(self, Py_ssize_t n, first, offset, weights, Py_ssize_t inner, bint copies):
         cdef Py_ssize_t lanes = BURNPY_SHUFFLE_LANES, taps = np.diff(offset).max()
         self.table.registers = 0
         elements = len(first) * inner
-        if not 1 <= taps <= MOST_TAPS or elements < lanes or elements * (taps + 3) > MOST_SHUFFLED or n * inner >> 31:
+        if not 1 <= taps <= BURNPY_MOST_SHUFFLED or elements < lanes:
+            return
+        if elements * (taps + 3) > MOST_SHUFFLED or n * inner >> 31:
             return
         moved = np.minimum(first, n - taps)  # where a run would leave the inputs it gets weights of 0 before it
-        lowest = np.repeat(moved * inner, inner).astype(np.int32)
-        source = lowest + np.tile(np.arange(inner, dtype=np.int32), len(first))
-        reach = max((source[last:elements - lanes + 1 + last] - lowest[:elements - lanes + 1]).max() + 1
-                    for last in range(max(lanes - inner, 0), lanes))
+        source = (np.repeat(moved * inner, inner) + np.tile(np.arange(inner), len(first))).astype(np.int32)
+        cdef Py_ssize_t others = (taps - 1) * inner, step = lanes, window
+        lowest, reach = _reach(source, step)
         if reach > 2 * lanes:
-            return
+            step //= 2
+            lowest, reach = _reach(source, step)
+            if reach + others > 2 * lanes:
+                return
+        cdef int registers = 1 if reach <= lanes and step == lanes else 2
+        if registers == 1 and reach + others > lanes and BURNPY_TWO_AS_ONE and reach + others <= 2 * lanes:
+            registers = 2
+        cdef bint once = reach + others <= registers * lanes
+        window = registers * lanes + (0 if once else others)
         run = np.arange(taps)[:, None] + moved - first
         runs = np.where((run >= 0) & (run < np.diff(offset)), run + offset[:len(first)], len(weights))
         spread = np.repeat(np.append(weights, np.float32(0))[runs], inner, axis=1)
-        self.source, self.lowest, self.weights = source, lowest, spread
-        self.none = np.where((spread != 0).any(axis=0), np.float32(-0.0), np.float32(0))
+        more = np.zeros(lanes - step, np.float32)  # registers are loaded whole
+        self.source, self.lowest = np.append(source, more.astype(np.int32)), lowest
+        self.weights = np.append(spread, more)
+        self.none = np.append(np.where((spread != 0).any(axis=0), np.float32(-0.0), np.float32(0)), more)
         zeros = np.concatenate(([-1], np.flatnonzero((spread == 0).any(axis=0)), [elements]))
         longest = int(np.argmax(np.diff(zeros)))
-        self.table = burnpy_shuffle(&self.source[0], &self.lowest[0], &self.weights[0, 0], &self.none[0], elements, taps,
-                                    inner, zeros[longest] + 1, zeros[longest + 1], 1 if reach <= lanes else 2, copies)
+        self.table = burnpy_shuffle(&self.source[0], &self.lowest[0], &self.weights[0], &self.none[0], elements, taps,
+                                    inner, zeros[longest] + 1, zeros[longest + 1], window, step, registers, copies, once)
+
+
+def _reach(source, size):
+    """Return of every ``size`` successive inputs the least, and over how many inputs any such reach at most."""
+    together = np.lib.stride_tricks.sliding_window_view(source, size)
+    lowest = together.min(axis=1)
+    return lowest, int((together.max(axis=1) - lowest).max()) + 1
 
 
 def _unbroken(const Py_ssize_t[::1] offset, weights):
@@ -770,9 +787,10 @@ cdef inline bint _shuffles(const Axis *op, Py_ssize_t inner, Py_ssize_t size, Py
         return False
     if FEW * op.offset[op.runs] < op.runs and (table.copies or inner > 1):  # most outputs are empty: see `_scatter`
         return False
+    cdef Py_ssize_t picks = table.taps * table.registers
     if inner > 1:
-        return table.copies or table.registers == 1 and table.taps <= 4
-    return not op.phases and (rows < FEW or table.taps * table.registers <= MOST_PICKS)
+        return table.copies or picks <= BURNPY_MOST_PIXEL_PICKS
+    return not op.phases and (rows < FEW or picks <= BURNPY_MOST_PICKS)
 
 
 cdef bint _shuffled(const real *x, real *y, const Line *line, const Axis *op, Py_ssize_t j0, Py_ssize_t j1,
@@ -784,7 +802,7 @@ cdef bint _shuffled(const real *x, real *y, const Line *line, const Axis *op, Py
     cdef Py_ssize_t most = BLOCK // sizeof(float) // stride, lane_x = line.sx * words, lane_y = line.sy * words
     cdef const float *source = <const float *>x - base * stride
     cdef float *target = <float *>y
-    if high - low < table.registers * lanes + (table.taps - 1) * stride or table.source[j0 * stride] < low:
+    if high - low < table.window or table.source[j0 * stride] < low:
         return False
     while whole > j0 and table.source[(whole - 1) * stride] + table.taps * stride > high:
         whole -= 1  # weights of 0 after its run are of inputs that are not there

@@ -707,45 +707,64 @@ BURNPY_PHASES(burnpy_phases_f64, double, burnpy_vector_f64, BURNPY_LOW_F64, BURN
 #define BURNPY_LANES_F32 ((ptrdiff_t)(sizeof(burnpy_vector_f32) / sizeof(float)))
 #define BURNPY_LANES_F64 ((ptrdiff_t)(sizeof(burnpy_vector_f64) / sizeof(double)))
 
-/* Where a register of outputs weighs inputs that lie in one register or two, as it does unless an axis becomes less than half as
- * long: y[e] = sum of w[k][e] * x[source[e] + k * stride], the elements of a register picked by a permutation. Every output has
- * `taps` weights; 0 stands for none, and its product for -0, which changes no sum; `none` is the sum of an output without any. */
+/* Where a register of outputs, or half of one, weighs inputs that lie in one register or two, as it does unless an axis becomes
+ * less than about a third as long: y[e] = sum of w[k][e] * x[source[e] + k * stride], the elements of a register picked by a
+ * permutation. Every output has `taps` weights; 0 stands for none, and its product for -0, which changes no sum; `none` is the
+ * sum of an output without any. */
 typedef struct {
-    const int32_t *source, *lowest; /* `lowest[e]` is the first input of the pixel of output `e` */
+    const int32_t *source, *lowest; /* `lowest[e]` is the least of `step` sources from `e` on */
     const float *w, *none;
     ptrdiff_t elements, taps, stride; /* w[k] is `elements` after w[k - 1] */
     ptrdiff_t whole, unwhole;         /* the first output from which on no weight is 0, and the next that has one */
-    int registers, copies;
+    ptrdiff_t window, step;           /* elements from the first one on that are loaded, and outputs made of them */
+    int registers, copies, once;      /* `once`: all inputs lie in the same register or two */
 } burnpy_shuffle;
 
+#define BURNPY_MOST_SHUFFLED 16 /* taps */
 #if defined(__AVX512F__)
 #define BURNPY_SHUFFLE_LANES 16
+#define BURNPY_TWO_AS_ONE 1 /* elements of two registers are picked at the price of one */
+#define BURNPY_MOST_PICKS 16
+#define BURNPY_MOST_PIXEL_PICKS 8
 typedef __m512 burnpy_floats;
 typedef __m512i burnpy_indices;
 
 static inline burnpy_floats burnpy_load(const float *x) { return _mm512_loadu_ps(x); }
 static inline void burnpy_store(float *y, burnpy_floats v) { _mm512_storeu_ps(y, v); }
-static inline burnpy_indices burnpy_indices_from(const int32_t *source, int32_t base) {
-    return _mm512_sub_epi32(_mm512_loadu_si512(source), _mm512_set1_epi32(base));
+static inline void burnpy_store_half(float *y, burnpy_floats v) { _mm256_storeu_ps(y, _mm512_castps512_ps256(v)); }
+static inline burnpy_indices burnpy_indices_from(const int32_t *source) { return _mm512_loadu_si512(source); }
+static inline burnpy_indices burnpy_further(burnpy_indices index, int32_t by) {
+    return _mm512_add_epi32(index, _mm512_set1_epi32(by));
 }
 BURNPY_INLINE burnpy_floats burnpy_picked(const float *x, burnpy_indices index, int registers) {
     return registers == 1 ? _mm512_permutexvar_ps(index, burnpy_load(x))
                           : _mm512_permutex2var_ps(burnpy_load(x), index, burnpy_load(x + 16));
 }
 static inline burnpy_floats burnpy_minus_zero(void) { return _mm512_set1_ps(-0.0f); }
-static inline burnpy_floats burnpy_unless_zero(burnpy_floats w, burnpy_floats v, burnpy_floats none) {
-    return _mm512_mask_mov_ps(none, _mm512_cmp_ps_mask(w, _mm512_setzero_ps(), _CMP_NEQ_UQ), v);
+typedef __mmask16 burnpy_chosen;
+static inline burnpy_chosen burnpy_nonzero(burnpy_floats w) {
+    return _mm512_cmp_ps_mask(w, _mm512_setzero_ps(), _CMP_NEQ_UQ);
+}
+static inline burnpy_floats burnpy_choose(burnpy_chosen chosen, burnpy_floats v, burnpy_floats none) {
+    return _mm512_mask_mov_ps(none, chosen, v);
 }
 
 #elif defined(__AVX2__)
 #define BURNPY_SHUFFLE_LANES 8
+#define BURNPY_TWO_AS_ONE 0
+#define BURNPY_MOST_PICKS 6
+#define BURNPY_MOST_PIXEL_PICKS 4
 typedef __m256 burnpy_floats;
 typedef __m256i burnpy_indices;
 
 static inline burnpy_floats burnpy_load(const float *x) { return _mm256_loadu_ps(x); }
 static inline void burnpy_store(float *y, burnpy_floats v) { _mm256_storeu_ps(y, v); }
-static inline burnpy_indices burnpy_indices_from(const int32_t *source, int32_t base) {
-    return _mm256_sub_epi32(_mm256_loadu_si256((const __m256i *)source), _mm256_set1_epi32(base));
+static inline void burnpy_store_half(float *y, burnpy_floats v) { _mm_storeu_ps(y, _mm256_castps256_ps128(v)); }
+static inline burnpy_indices burnpy_indices_from(const int32_t *source) {
+    return _mm256_loadu_si256((const __m256i *)source);
+}
+static inline burnpy_indices burnpy_further(burnpy_indices index, int32_t by) {
+    return _mm256_add_epi32(index, _mm256_set1_epi32(by));
 }
 BURNPY_INLINE burnpy_floats burnpy_picked(const float *x, burnpy_indices index, int registers) {
     burnpy_floats low = _mm256_permutevar8x32_ps(burnpy_load(x), index);
@@ -755,63 +774,88 @@ BURNPY_INLINE burnpy_floats burnpy_picked(const float *x, burnpy_indices index, 
     return _mm256_blendv_ps(low, high, _mm256_castsi256_ps(_mm256_slli_epi32(index, 28)));
 }
 static inline burnpy_floats burnpy_minus_zero(void) { return _mm256_set1_ps(-0.0f); }
-static inline burnpy_floats burnpy_unless_zero(burnpy_floats w, burnpy_floats v, burnpy_floats none) {
-    return _mm256_blendv_ps(v, none, _mm256_cmp_ps(w, _mm256_setzero_ps(), _CMP_EQ_OQ));
+typedef __m256 burnpy_chosen;
+static inline burnpy_chosen burnpy_nonzero(burnpy_floats w) {
+    return _mm256_cmp_ps(w, _mm256_setzero_ps(), _CMP_NEQ_UQ);
+}
+static inline burnpy_floats burnpy_choose(burnpy_chosen chosen, burnpy_floats v, burnpy_floats none) {
+    return _mm256_blendv_ps(none, v, chosen);
 }
 #else
 #define BURNPY_SHUFFLE_LANES 0
+#define BURNPY_TWO_AS_ONE 0
+#define BURNPY_MOST_PICKS 0
+#define BURNPY_MOST_PIXEL_PICKS 0
 #define burnpy_shuffled(table, x, lx, y, ly, rows, start, stop, high) ((void)(table))
 #endif
 
 #if BURNPY_SHUFFLE_LANES
+/* A register of outputs of every row; `w` and so on are loaded first, which the compiler could not do for fear of `y`. */
 BURNPY_INLINE void burnpy_shuffled_block(const float *x, ptrdiff_t lx, float *y, ptrdiff_t ly, ptrdiff_t rows,
                                          burnpy_indices index, const float *w, ptrdiff_t next, const float *none,
-                                         ptrdiff_t taps, ptrdiff_t stride, int registers, int zeros, int copies) {
+                                         ptrdiff_t taps, ptrdiff_t stride, int registers, int once, int half, int zeros,
+                                         int copies) {
+    burnpy_floats weights[BURNPY_MOST_SHUFFLED], nothing = burnpy_load(none);
+    burnpy_chosen used[BURNPY_MOST_SHUFFLED];
+    burnpy_indices from[BURNPY_MOST_SHUFFLED];
+    BURNPY_UNROLL for (ptrdiff_t k = 0; k < taps; k++) {
+        weights[k] = burnpy_load(w + k * next);
+        used[k] = burnpy_nonzero(weights[k]);
+        from[k] = burnpy_further(index, once ? (int32_t)(k * stride) : 0);
+    }
     for (ptrdiff_t r = 0; r < rows; r++, x += lx, y += ly) {
-        burnpy_floats weight = burnpy_load(w), sum = burnpy_picked(x, index, registers);
+        burnpy_floats sum = burnpy_picked(x, index, registers);
         if (!copies)
-            sum = weight * sum;
+            sum = weights[0] * sum;
         if (zeros)
-            sum = burnpy_unless_zero(weight, sum, burnpy_load(none));
+            sum = burnpy_choose(used[0], sum, nothing);
         BURNPY_UNROLL for (ptrdiff_t k = 1; k < taps; k++) {
-            burnpy_floats product = burnpy_picked(x + k * stride, index, registers);
-            weight = burnpy_load(w + k * next);
-            product = weight * product;
+            burnpy_floats product = weights[k] * burnpy_picked(once ? x : x + k * stride, from[k], registers);
             if (zeros)
-                product = burnpy_unless_zero(weight, product, burnpy_minus_zero());
+                product = burnpy_choose(used[k], product, burnpy_minus_zero());
             sum += product;
         }
-        burnpy_store(y, sum);
+        if (half)
+            burnpy_store_half(y, sum);
+        else
+            burnpy_store(y, sum);
     }
 }
 
-BURNPY_INLINE void burnpy_shuffled_of(const burnpy_shuffle *table, const float *x, ptrdiff_t lx, float *y, ptrdiff_t ly,
+BURNPY_INLINE void burnpy_shuffled_of(const burnpy_shuffle *given, const float *x, ptrdiff_t lx, float *y, ptrdiff_t ly,
                                       ptrdiff_t rows, ptrdiff_t start, ptrdiff_t stop, ptrdiff_t high, ptrdiff_t taps,
-                                      int registers, int copies) {
-    const ptrdiff_t lanes = BURNPY_SHUFFLE_LANES, last = high - registers * lanes - (taps - 1) * table->stride;
+                                      int registers, int once, int half, int copies) {
+    const burnpy_shuffle table = *given;
+    const ptrdiff_t step = half ? BURNPY_SHUFFLE_LANES / 2 : BURNPY_SHUFFLE_LANES, last = high - table.window;
     for (ptrdiff_t r = 0; r < rows; r += 4) { /* few rows at a time, so that weights stay in registers and rows in cache */
         const ptrdiff_t few = rows - r < 4 ? rows - r : 4;
-        for (ptrdiff_t next = start; next < stop; next += lanes) {
-            const ptrdiff_t e = next < stop - lanes ? next : stop - lanes; /* the last outputs are made twice, alike */
-            const ptrdiff_t base = table->lowest[e] < last ? table->lowest[e] : last;
-            const burnpy_indices index = burnpy_indices_from(table->source + e, (int32_t)base);
-            const float *from = x + r * lx + base, *w = table->w + e, *none = table->none + e;
+        for (ptrdiff_t next = start; next < stop; next += step) {
+            const ptrdiff_t e = next < stop - step ? next : stop - step; /* the last outputs are made twice, alike */
+            const ptrdiff_t base = table.lowest[e] < last ? table.lowest[e] : last;
+            const burnpy_indices index = burnpy_further(burnpy_indices_from(table.source + e), -(int32_t)base);
+            const float *from = x + r * lx + base, *w = table.w + e, *none = table.none + e;
             float *to = y + r * ly + e - start;
-            if (e >= table->whole && e + lanes <= table->unwhole)
-                burnpy_shuffled_block(from, lx, to, ly, few, index, w, table->elements, none, taps, table->stride,
-                                      registers, 0, copies);
+            if (e >= table.whole && e + step <= table.unwhole)
+                burnpy_shuffled_block(from, lx, to, ly, few, index, w, table.elements, none, taps, table.stride, registers,
+                                      once, half, 0, copies);
             else
-                burnpy_shuffled_block(from, lx, to, ly, few, index, w, table->elements, none, taps, table->stride,
-                                      registers, 1, copies);
+                burnpy_shuffled_block(from, lx, to, ly, few, index, w, table.elements, none, taps, table.stride, registers,
+                                      once, half, 1, copies);
         }
     }
 }
 
 #define BURNPY_SHUFFLED(taps, copies)                                                                                  \
-    if (table->registers == 1)                                                                                         \
-        burnpy_shuffled_of(table, x, lx, y, ly, rows, start, stop, high, taps, 1, copies);                             \
+    if (table->step < BURNPY_SHUFFLE_LANES)                                                                            \
+        burnpy_shuffled_of(table, x, lx, y, ly, rows, start, stop, high, taps, 2, 1, 1, copies);                       \
+    else if (table->registers == 1 && table->once)                                                                     \
+        burnpy_shuffled_of(table, x, lx, y, ly, rows, start, stop, high, taps, 1, 1, 0, copies);                       \
+    else if (table->registers == 1)                                                                                    \
+        burnpy_shuffled_of(table, x, lx, y, ly, rows, start, stop, high, taps, 1, 0, 0, copies);                       \
+    else if (table->once)                                                                                              \
+        burnpy_shuffled_of(table, x, lx, y, ly, rows, start, stop, high, taps, 2, 1, 0, copies);                       \
     else                                                                                                               \
-        burnpy_shuffled_of(table, x, lx, y, ly, rows, start, stop, high, taps, 2, copies)
+        burnpy_shuffled_of(table, x, lx, y, ly, rows, start, stop, high, taps, 2, 0, 0, copies)
 
 /* Outputs `start ... stop - 1`, of which there are at least a register, of every row; inputs before `high` may be read. */
 static void burnpy_shuffled(const burnpy_shuffle *table, const float *x, ptrdiff_t lx, float *y, ptrdiff_t ly, ptrdiff_t rows,

@@ -44,6 +44,7 @@ def _make(n: int, m: int, options: InterpolateOptions, backward: bool, itemsize:
     stretch = _stretch(n, m, options, backward)
     n_made, m_made = n - stretch.times * stretch.advance, m - stretch.times * stretch.period
     taps = build_taps(m_made, n_made, options).transpose() if backward else build_taps(n_made, m_made, options)
+    taps = taps.trimmed()
     weights = taps.weights.astype(np.float32) if itemsize == 4 else taps.weights
     return Operator(n, m, taps.first, taps.offset, weights, stretch if stretch.times else None)
 
