@@ -197,10 +197,19 @@ def test_a_plan_refuses_arrays_of_other_shapes_types_and_boxes():
         plan.run(np.zeros(padded((3, 5), 1)), good_y, 0, 1)
     with pytest.raises(ValueError, match="size that was planned"):
         plan.run(good_x, np.zeros(padded((2, 2), 1)), 0, 1)
+    with pytest.raises(ValueError, match="size that was planned"):
+        plan.run(good_x[None], good_y, 0, 1)
+    with pytest.raises(ValueError, match="size that was planned"):
+        plan.run(good_x[0, 0, 0, 0, 0, 0], good_y, 0, 1)
     with pytest.raises(ValueError, match="fewer boxes"):
         plan.run(good_x, good_y, 0, 2)
     with pytest.raises(ValueError, match="mismatch"):
         plan.run(good_x.astype(SINGLE), good_y, 0, 1)
+    with pytest.raises(ValueError, match="mismatch"):
+        plan.run(good_x.astype(good_x.dtype.newbyteorder()), good_y, 0, 1)
+    with pytest.raises(ValueError, match="mismatch"):
+        plan.run(good_x, good_y.astype(np.int64), 0, 1)
+    plan.run(good_x[0, 0, 0, 0, 0], good_y[0, 0], 0, 1)  # leading axes may lack
     good_y.setflags(write=False)
     with pytest.raises(ValueError, match="read-only"):
         plan.run(good_x, good_y, 0, 1)

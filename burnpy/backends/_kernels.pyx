@@ -12,6 +12,7 @@ is converted there too, on the way in and on the way out (`_convert`). Every out
 right, whichever way it is reached, so that bits depend on neither path, box, thread nor instruction set.
 """
 
+from cpython.buffer cimport PyBUF_RECORDS, PyBUF_RECORDS_RO, PyBuffer_Release, PyObject_GetBuffer
 from libc.string cimport memcpy, memset
 
 from burnpy.backends cimport _pool
@@ -78,6 +79,7 @@ cdef extern from "_loops.h" nogil:
                          Py_ssize_t rows, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t high)
     int burnpy_best_build()
     void burnpy_fetch(const void *x, Py_ssize_t size)
+    void burnpy_fill(char *y, const char *x, size_t size)
     void burnpy_stream(void *y, const void *x, size_t size)
     void burnpy_stream_end()
 
@@ -86,7 +88,7 @@ ctypedef fused real:
     double
 
 cdef enum:
-    DIMS = 7  # Cython gives a memoryview no more axes
+    DIMS = 7  # of arrays, more than anyone resizes
     VECTOR = 64  # bytes: what the innermost loops do at a time, a whole number of registers everywhere
     BLOCK = 16384  # bytes of transposed rows at a time: three blocks fit the first-level cache
     PAGE = 4096  # bytes; rows this far apart, or a multiple, compete for the same few lines of the cache
@@ -159,6 +161,14 @@ cdef struct Line:
     Py_ssize_t count, sx, sy
 
 
+cdef struct Picks:
+    # Of one axis: the inputs that are seen, and where they go if not one after another; outputs between are 0.
+    Py_ssize_t count
+    const Py_ssize_t *inputs
+    const Py_ssize_t *outputs
+    Py_ssize_t start
+
+
 cdef class Operator:
     """An axis operator as the kernels read it: `burnpy.taps.Taps`, checked, with weights in the type computed in.
 
@@ -193,7 +203,7 @@ cdef class Operator:
     cdef readonly bint row_by_row  # along the last axis rows are not transposed
     cdef bint whole  # no run is empty
     cdef readonly bint scatters  # every run is a single weight, not 0, or empty
-    cdef readonly bint apart  # runs have no input in common, and not all inputs are weighed
+    cdef readonly bint apart  # runs have no input in common, and not all inputs are weighed, or most runs are empty
     cdef const Py_ssize_t[::1] row
     cdef const Py_ssize_t[::1] weighed
     cdef const Py_ssize_t[::1] first
@@ -237,7 +247,8 @@ cdef class Operator:
         taps = np.asarray(self.taps)
         self.alike = _stretches(taps)
         first_, offset_ = np.asarray(first), np.asarray(offset)
-        self.apart = offset[m] < n and bool((np.diff(first_) >= np.diff(offset_[:m])).all())
+        few = self.copies and FEW * offset[m] < m
+        self.apart = (few or offset[m] < n) and bool((np.diff(first_) >= np.diff(offset_[:m])).all())
         self.scatters = 0 < offset[m] < m and self.widest == 1 and not self.copies and bool((weights != 0).all())
         row, none = np.repeat(np.arange(m), np.diff(offset_)), np.empty(0, np.intp)
         self.row = row if self.copies or self.scatters else none
@@ -517,45 +528,49 @@ cdef class Plan:
         return largest
 
     def run(self, x, y, Py_ssize_t start, Py_ssize_t stop, int threads=1):
-        """Fill boxes ``start ... stop - 1`` of ``y`` from ``x``, both of 7 axes and the type of the weights, or uint16.
+        """Fill boxes ``start ... stop - 1`` of ``y`` from ``x``, both of the type of the weights, or uint16.
 
+        Leading axes of one element may lack.
         Returns how many parts of the work were done by other threads.
         """
-        cdef const float[:, :, :, :, :, :, :] x32
-        cdef float[:, :, :, :, :, :, :] y32
-        cdef const double[:, :, :, :, :, :, :] x64
-        cdef double[:, :, :, :, :, :, :] y64
-        cdef const unsigned short[:, :, :, :, :, :, :] x16
-        cdef unsigned short[:, :, :, :, :, :, :] y16
-        if self.layout.half:
-            x16, y16 = x, y
-            return self._run(<const char *>&x16[0, 0, 0, 0, 0, 0, 0], x16.shape, x16.strides,
-                             <char *>&y16[0, 0, 0, 0, 0, 0, 0], y16.shape, y16.strides, sizeof(short), start, stop, threads)
-        elif self.itemsize == 4:
-            x32, y32 = x, y
-            return self._run(<const char *>&x32[0, 0, 0, 0, 0, 0, 0], x32.shape, x32.strides,
-                             <char *>&y32[0, 0, 0, 0, 0, 0, 0], y32.shape, y32.strides, sizeof(float), start, stop, threads)
-        else:
-            x64, y64 = x, y
-            return self._run(<const char *>&x64[0, 0, 0, 0, 0, 0, 0], x64.shape, x64.strides,
-                             <char *>&y64[0, 0, 0, 0, 0, 0, 0], y64.shape, y64.strides, sizeof(double), start, stop,
-                             threads)
+        cdef Py_buffer source, target  # memoryviews would take a quarter of a small call
+        PyObject_GetBuffer(x, &source, PyBUF_RECORDS_RO)
+        try:
+            PyObject_GetBuffer(y, &target, PyBUF_RECORDS)
+            try:
+                return self._run(&source, &target, start, stop, threads)
+            finally:
+                PyBuffer_Release(&target)
+        finally:
+            PyBuffer_Release(&source)
 
-    cdef Py_ssize_t _run(self, const char *x, const Py_ssize_t *x_shape, const Py_ssize_t *x_strides, char *y,
-                         const Py_ssize_t *y_shape, const Py_ssize_t *y_strides, Py_ssize_t item, Py_ssize_t start,
-                         Py_ssize_t stop, int threads) except -1:
-        cdef int d
+    cdef Py_ssize_t _run(self, const Py_buffer *x, const Py_buffer *y, Py_ssize_t start, Py_ssize_t stop,
+                         int threads) except -1:
         cdef Layout *layout = &self.layout
-        for d in range(DIMS):
-            if x_shape[d] != layout.n[d] or y_shape[d] != layout.m[d] or x_strides[d] % item or y_strides[d] % item:
-                raise ValueError(f"axis {d} of x or y has not the size that was planned, or is not aligned")
+        cdef Py_ssize_t[DIMS] x_strides, y_strides
+        cdef char kind = c"H" if layout.half else c"f" if self.itemsize == sizeof(float) else c"d"
+        _check_buffer(x, layout.n, kind, x_strides)
+        _check_buffer(y, layout.m, kind, y_strides)
         if start < 0 or stop > self.boxes:
             raise ValueError(f"the plan has fewer boxes, {self.boxes}, than {stop}, or start {start} is negative")
         cdef size_t scratch = self.itemsize * (2 * layout.scratch + layout.inside + layout.outside)
-        cdef Call call = Call(layout, x, y, x_strides, y_strides, item, self.itemsize, start, stop, 1)
+        cdef Call call = Call(layout, <const char *>x.buf, <char *>y.buf, &x_strides[0], &y_strides[0], x.itemsize,
+                              self.itemsize, start, stop, 1)
         if threads > 1:
             call.parts = max(min(stop - start, threads * PARTS_PER_THREAD), 1)
         return _pool.run(_part, &call, call.parts, threads, scratch + 3 * BLOCK + VECTOR * VECTOR)
+
+
+cdef int _check_buffer(const Py_buffer *array, const Py_ssize_t *planned, char kind, Py_ssize_t *strides) except -1:
+    """Find the strides of all axes, or refuse an array of another type or shape."""
+    cdef Py_ssize_t d, lead = <int>DIMS - array.ndim
+    if array.format[0] != kind or array.format[1] != 0:
+        raise ValueError(f"x or y is of type {array.format.decode()!r}, a mismatch: {chr(kind)!r} was planned")
+    for d in range(DIMS):
+        strides[d] = array.strides[d - lead] if d >= lead else 0
+        if lead < 0 or planned[d] != (array.shape[d - lead] if d >= lead else 1) or strides[d] % array.itemsize:
+            raise ValueError(f"axis {d} of x or y has not the size that was planned, or is not aligned")
+    return 0
 
 
 cdef void _part(const void *job, Py_ssize_t part, void *scratch) noexcept nogil:
@@ -583,7 +598,7 @@ cdef void _box(const Layout *plan, const char *x, const Py_ssize_t *x_strides, c
     cdef Py_ssize_t[DIMS] start, stop, extent, steps, sy, packed  # of output; of the source, with its strides
     cdef Py_ssize_t count
     cdef int d, p, axis
-    cdef const Py_ssize_t *picks = NULL
+    cdef Picks rows = Picks(0, NULL, NULL, 0)
     cdef Axis op
     cdef real *between = blocks + (3 * BLOCK + VECTOR * VECTOR) // sizeof(real)
     cdef real *inside = between + 2 * plan.scratch
@@ -604,8 +619,8 @@ cdef void _box(const Layout *plan, const char *x, const Py_ssize_t *x_strides, c
             stop[d] -= count * plan.axes[d].period
             x += count * plan.axes[d].advance * x_strides[d]
             if d == plan.picked:
-                picks = plan.axes[d].weighed + plan.axes[d].offset[start[d]]
-                extent[d] = plan.axes[d].offset[stop[d]] - plan.axes[d].offset[start[d]]
+                rows.inputs = plan.axes[d].weighed + plan.axes[d].offset[start[d]]
+                extent[d] = rows.count = plan.axes[d].offset[stop[d]] - plan.axes[d].offset[start[d]]
             else:
                 x += plan.axes[d].first[start[d]] * x_strides[d]
                 extent[d] = _end(&plan.axes[d], stop[d] - 1) - plan.axes[d].first[start[d]]
@@ -615,8 +630,12 @@ cdef void _box(const Layout *plan, const char *x, const Py_ssize_t *x_strides, c
         source = inside
         _pack(extent, steps)
     cdef int passes = plan.steps
-    if plan.picked >= 0 and plan.steps == 2 and plan.axes[plan.picked].copies and plan.axes[plan.picked].whole:
-        passes = 1  # what is picked is the result
+    if plan.picked >= 0 and plan.steps == 2 and plan.axes[plan.picked].copies:  # what is picked is the result
+        passes = 1
+        if not plan.axes[plan.picked].whole:
+            rows.outputs = plan.axes[plan.picked].row + plan.axes[plan.picked].offset[start[plan.picked]]
+        rows.start = start[plan.picked]
+        extent[plan.picked] = stop[plan.picked] - start[plan.picked]
     for p in range(passes):
         axis = plan.passes[p]
         extent[axis] = stop[axis] - start[axis]
@@ -632,8 +651,8 @@ cdef void _box(const Layout *plan, const char *x, const Py_ssize_t *x_strides, c
         op.far = p == 0 and plan.far
         if axis == plan.picked:  # its inputs are packed by now
             op.first = op.offset
-        _apply(source, steps, target, packed, extent, axis, &op, start[axis], stop[axis], -1 if p else plan.picked, picks,
-               p == passes - 1 and plan.streams, blocks)
+        _apply(source, steps, target, packed, extent, axis, &op, start[axis], stop[axis], -1 if p else plan.picked, &rows,
+               p == passes - 1 and plan.streams and rows.outputs == NULL, blocks)
         source = target
         memcpy(steps, packed, sizeof(steps))
     if plan.half:
@@ -680,16 +699,16 @@ cdef inline Py_ssize_t _end(const Axis *op, Py_ssize_t j) noexcept nogil:
 
 
 cdef void _apply(const real *x, const Py_ssize_t *sx, real *y, const Py_ssize_t *sy, const Py_ssize_t *extent,
-                 int axis, const Axis *op, Py_ssize_t j0, Py_ssize_t j1, int picked, const Py_ssize_t *picks, bint large,
+                 int axis, const Axis *op, Py_ssize_t j0, Py_ssize_t j1, int picked, const Picks *picks, bint large,
                  real *blocks) noexcept nogil:
     """Apply outputs ``j0 ... j1 - 1`` of one operator along ``axis``; ``x`` starts at the first input of ``j0``.
 
-    Of the axis ``picked``, if it is not -1, only the elements ``picks`` are seen. What is ``large`` is made in ``blocks``
-    and copied past the cache, if inner elements suffice.
+    Of the axis ``picked``, if it is not -1, only the elements ``picks`` are seen; its ``extent`` is then that of the result.
+    What is ``large`` is made in ``blocks`` and copied past the cache, if inner elements suffice.
     """
     cdef Line[DIMS] lines
     cdef Line line
-    cdef Py_ssize_t inner = 1, total = 1, i, rest, base = op.first[j0], j, stop, start
+    cdef Py_ssize_t inner = 1, total = 1, i, rest, base = op.first[j0], j, stop, start, done, at, ahead
     cdef int d, innermost = DIMS - 1, outer = 0, longest = 0
     cdef const real *px
     cdef real *py
@@ -706,8 +725,8 @@ cdef void _apply(const real *x, const Py_ssize_t *sx, real *y, const Py_ssize_t 
         lines[outer] = line
         total *= extent[d]
         outer += 1
-    cdef Py_ssize_t rows = 1 if picked < 0 else extent[picked]
-    if rows * total * inner == 0:  # no input at all is within reach of this box
+    cdef Py_ssize_t rows = 1 if picked < 0 else picks.count
+    if total * inner == 0 or picked < 0 and extent[axis] == 0:  # no input at all is within reach of this box
         return
     if outer == 0:
         lines[0] = Line(1, 0, 0)
@@ -717,6 +736,7 @@ cdef void _apply(const real *x, const Py_ssize_t *sx, real *y, const Py_ssize_t 
             longest = d
     line = lines[longest]
     cdef Axis own = op[0]
+    cdef bint far = op.far and op.sparse
     cdef bint single = (picked >= 0 and not op.copies and line.count < FEW and inner <= PIXEL
                         and sx[axis] == inner and sy[axis] == inner)
     for i in range(total // line.count):
@@ -726,26 +746,49 @@ cdef void _apply(const real *x, const Py_ssize_t *sx, real *y, const Py_ssize_t 
                 px += rest % lines[d].count * lines[d].sx
                 py += rest % lines[d].count * lines[d].sy
                 rest //= lines[d].count
+        if picked < 0:
+            _line(px, sx[axis], py, sy[axis], &line, op, j0, j1, base, inner, large, blocks)
+            continue
+        done = 0
         for rest in range(rows):
+            at = picks.outputs[rest] - picks.start if picks.outputs != NULL else rest
+            _zeros(py, sy[axis], sy[picked], done, at, &line, j1 - j0, inner, large)
+            done = at + 1
+            # Where a row's inputs are found in the next row that is seen.
+            ahead = (picks.inputs[rest + 1] - picks.inputs[rest]) * sx[picked] if rest + 1 < rows else 0
             if single:  # every output asks for what the one in its place will see
-                own.ahead = (picks[rest + 1] - picks[rest]) * sx[picked] if rest + 1 < rows else 0
-                _line(px + picks[rest] * sx[picked], sx[axis], py + rest * sy[picked], sy[axis], &line, &own, j0, j1, base,
-                      inner, large, blocks)
-                continue
-            if picked < 0:
-                _line(px, sx[axis], py, sy[axis], &line, op, j0, j1, base, inner, large, blocks)
+                own.ahead = ahead
+                _line(px + picks.inputs[rest] * sx[picked], sx[axis], py + at * sy[picked], sy[axis], &line, &own, j0, j1,
+                      base, inner, large, blocks)
                 continue
             j = j0
             while j < j1:  # a piece of a row, while the same piece of the next row is on its way
-                stop = min(j + PIECE, j1) if op.far and rest + 1 < rows else j1
+                stop = min(j + PIECE, j1) if far and ahead else j1
                 start = op.first[j] - base
-                if stop < j1 or op.far and rest + 1 < rows:
-                    burnpy_fetch(px + picks[rest + 1] * sx[picked] + start * sx[axis],
+                if far and ahead:
+                    burnpy_fetch(px + picks.inputs[rest] * sx[picked] + ahead + start * sx[axis],
                                  (_end(op, stop - 1) - op.first[j]) * sx[axis] * sizeof(real))
-                _line(px + picks[rest] * sx[picked] + start * sx[axis], sx[axis],
-                      py + rest * sy[picked] + (j - j0) * sy[axis], sy[axis], &line, op, j, stop, op.first[j], inner,
+                _line(px + picks.inputs[rest] * sx[picked] + start * sx[axis], sx[axis],
+                      py + at * sy[picked] + (j - j0) * sy[axis], sy[axis], &line, op, j, stop, op.first[j], inner,
                       large, blocks)
                 j = stop
+        _zeros(py, sy[axis], sy[picked], done, extent[picked], &line, j1 - j0, inner, large)
+
+
+cdef void _zeros(real *y, Py_ssize_t sy, Py_ssize_t step, Py_ssize_t start, Py_ssize_t stop, const Line *line,
+                 Py_ssize_t count, Py_ssize_t inner, bint large) noexcept nogil:
+    """Fill rows ``start ... stop - 1``, ``step`` apart, of ``count`` times ``inner`` elements, each along ``line``."""
+    cdef Py_ssize_t r, lane, j, size = inner * sizeof(real)
+    if sy == inner and line.count == 1 and step == count * inner:
+        _put(y + start * step, <const real *>NULL, (stop - start) * step, large)
+        return
+    for r in range(start, stop):
+        for lane in range(line.count):
+            if sy == inner:
+                _put(y + r * step + lane * line.sy, <const real *>NULL, count * inner, large)
+            else:
+                for j in range(count):
+                    memset(y + r * step + lane * line.sy + j * sy, 0, size)
 
 
 cdef void _line(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, const Line *line, const Axis *op, Py_ssize_t j0,
@@ -944,10 +987,11 @@ cdef void _dealt(const real *x, real *y, const Axis *op, Py_ssize_t j0, Py_ssize
 
 
 cdef inline void _put(real *y, const real *x, Py_ssize_t size, bint large) noexcept nogil:
+    """Copy ``x``, or zeros if it is NULL."""
     if large:
         burnpy_stream(y, x, size * sizeof(real))
     else:
-        memcpy(y, x, size * sizeof(real))
+        burnpy_fill(<char *>y, <const char *>x, size * sizeof(real))
 
 
 cdef void _across(const real *x, Py_ssize_t sx, Py_ssize_t lane, real *block, Py_ssize_t n, Py_ssize_t inner,

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from burnpy._cached import cached
-from burnpy.backends._dispatch import MAX_AXES, Plan
+from burnpy.backends._dispatch import Plan
 from burnpy.backends._operators import is_short, make_operator
 from burnpy.backends._plan import make_plan
 from burnpy.backends._threads import get_num_threads
@@ -29,10 +29,6 @@ DTYPES: tuple[type[np.floating[Any]], ...] = (np.float16, np.float32, np.float64
 
 WORK_FOR_THREADS = 700_000
 """Multiply-adds below which help costs more than it saves: about 15 microseconds."""
-
-
-LEAD = [(None,) * (MAX_AXES - axes) for axes in range(MAX_AXES + 1)]
-"""What an array of so many axes is indexed with to have as many as the kernels take."""
 
 
 class NdarrayBackend:
@@ -198,9 +194,8 @@ def _run(job: _Job, x: NDArray[Any], result: NDArray[Any]) -> None:
     plan = job.plan or job.make_plan()
     if plan.half:
         x, result = x.view(np.uint16), result.view(np.uint16)
-    lead = LEAD[x.ndim]
     threads = 1 if plan.work < WORK_FOR_THREADS else min(get_num_threads(), plan.boxes)
-    plan.run(x[lead], result[lead], 0, plan.boxes, threads)
+    plan.run(x, result, 0, plan.boxes, threads)
 
 
 def _memory_order(x: NDArray[Any]) -> tuple[int, ...]:
