@@ -703,7 +703,7 @@ cdef void _apply(const real *x, const Py_ssize_t *sx, real *y, const Py_ssize_t 
                  real *blocks) noexcept nogil:
     """Apply outputs ``j0 ... j1 - 1`` of one operator along ``axis``; ``x`` starts at the first input of ``j0``.
 
-    Of the axis ``picked``, if it is not -1, only the elements ``picks`` are seen; its ``extent`` is then that of the result.
+    Of the axis ``picked``, if it is not -1, only the elements ``picks`` are seen; and its ``extent`` is that of the result.
     What is ``large`` is made in ``blocks`` and copied past the cache, if inner elements suffice.
     """
     cdef Line[DIMS] lines
