@@ -464,13 +464,16 @@ static inline burnpy_quad burnpy_pairs(const float *a, const float *b) {
 BURNPY_INLINE ptrdiff_t burnpy_quads_of(const float *x, float *restrict y, const ptrdiff_t *first, const float *w,
                                         ptrdiff_t taps, ptrdiff_t runs, ptrdiff_t ahead) {
     ptrdiff_t j = 0;
+    const int dense = runs && (first[runs - 1] - first[0]) * 2 * (ptrdiff_t)sizeof(float) <= runs * 64; /* two in 64 bytes */
     for (; j + 4 <= runs; j += 4, w += 4 * taps) {
         const float *a = x + first[j], *b = x + first[j + 1], *c = x + first[j + 2], *d = x + first[j + 3];
         if (ahead) {
             BURNPY_PREFETCH(a + ahead);
-            BURNPY_PREFETCH(b + ahead);
             BURNPY_PREFETCH(c + ahead);
-            BURNPY_PREFETCH(d + ahead);
+            if (!dense) {
+                BURNPY_PREFETCH(b + ahead);
+                BURNPY_PREFETCH(d + ahead);
+            }
         }
         burnpy_quad sum = {0};
         BURNPY_UNROLL for (ptrdiff_t k = 0; k + 4 <= taps; k += 4) {
@@ -491,8 +494,14 @@ BURNPY_INLINE ptrdiff_t burnpy_quads_of(const float *x, float *restrict y, const
         }
         if (taps % 4) {
             ptrdiff_t k = taps - 2;
-            burnpy_quad pq = burnpy_pairs(w + k, w + taps + k) * burnpy_pairs(a + k, b + k);
-            burnpy_quad rs = burnpy_pairs(w + 2 * taps + k, w + 3 * taps + k) * burnpy_pairs(c + k, d + k);
+            burnpy_quad pq = burnpy_pairs(a + k, b + k), rs = burnpy_pairs(c + k, d + k);
+            if (taps == 2) { /* weights that follow one another */
+                pq = *(const burnpy_quad *)w * pq;
+                rs = *(const burnpy_quad *)(w + 4) * rs;
+            } else {
+                pq = burnpy_pairs(w + k, w + taps + k) * pq;
+                rs = burnpy_pairs(w + 2 * taps + k, w + 3 * taps + k) * rs;
+            }
             burnpy_quad of_first = BURNPY_SHUFFLE(pq, rs, 0, 2, 4, 6);
             if (k)
                 sum += of_first;
