@@ -79,7 +79,6 @@ cdef extern from "_loops.h" nogil:
                          Py_ssize_t rows, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t high)
     int burnpy_best_build()
     void burnpy_fetch(const void *x, Py_ssize_t size)
-    void burnpy_fill(char *y, const char *x, size_t size)
     void burnpy_stream(void *y, const void *x, size_t size)
     void burnpy_stream_end()
 
@@ -703,7 +702,7 @@ cdef void _apply(const real *x, const Py_ssize_t *sx, real *y, const Py_ssize_t 
                  real *blocks) noexcept nogil:
     """Apply outputs ``j0 ... j1 - 1`` of one operator along ``axis``; ``x`` starts at the first input of ``j0``.
 
-    Of the axis ``picked``, if it is not -1, only the elements ``picks`` are seen; and its ``extent`` is that of the result.
+    Of the axis ``picked``, if it is not -1, only the elements ``picks`` are seen, and its ``extent`` is that of the result.
     What is ``large`` is made in ``blocks`` and copied past the cache, if inner elements suffice.
     """
     cdef Line[DIMS] lines
@@ -726,7 +725,7 @@ cdef void _apply(const real *x, const Py_ssize_t *sx, real *y, const Py_ssize_t 
         total *= extent[d]
         outer += 1
     cdef Py_ssize_t rows = 1 if picked < 0 else picks.count
-    if total * inner == 0 or picked < 0 and extent[axis] == 0:  # no input at all is within reach of this box
+    if total * inner == 0:  # no input at all is within reach of this box
         return
     if outer == 0:
         lines[0] = Line(1, 0, 0)
@@ -752,9 +751,9 @@ cdef void _apply(const real *x, const Py_ssize_t *sx, real *y, const Py_ssize_t 
         done = 0
         for rest in range(rows):
             at = picks.outputs[rest] - picks.start if picks.outputs != NULL else rest
-            _zeros(py, sy[axis], sy[picked], done, at, &line, j1 - j0, inner, large)
+            _zeros(py, sy[axis], sy[picked], done, at, &line, j1 - j0, inner)
             done = at + 1
-            # Where a row's inputs are found in the next row that is seen.
+            # From an input to the one in its place in the next row that is seen.
             ahead = (picks.inputs[rest + 1] - picks.inputs[rest]) * sx[picked] if rest + 1 < rows else 0
             if single:  # every output asks for what the one in its place will see
                 own.ahead = ahead
@@ -772,23 +771,23 @@ cdef void _apply(const real *x, const Py_ssize_t *sx, real *y, const Py_ssize_t 
                       py + at * sy[picked] + (j - j0) * sy[axis], sy[axis], &line, op, j, stop, op.first[j], inner,
                       large, blocks)
                 j = stop
-        _zeros(py, sy[axis], sy[picked], done, extent[picked], &line, j1 - j0, inner, large)
+        _zeros(py, sy[axis], sy[picked], done, extent[picked], &line, j1 - j0, inner)
 
 
 cdef void _zeros(real *y, Py_ssize_t sy, Py_ssize_t step, Py_ssize_t start, Py_ssize_t stop, const Line *line,
-                 Py_ssize_t count, Py_ssize_t inner, bint large) noexcept nogil:
+                 Py_ssize_t count, Py_ssize_t inner) noexcept nogil:
     """Fill rows ``start ... stop - 1``, ``step`` apart, of ``count`` times ``inner`` elements, each along ``line``."""
     cdef Py_ssize_t r, lane, j, size = inner * sizeof(real)
-    if sy == inner and line.count == 1 and step == count * inner:
-        _put(y + start * step, <const real *>NULL, (stop - start) * step, large)
-        return
+    if sy == inner:  # one row without gaps
+        size *= count
+        count = 1
+        if line.count == 1 and step * <Py_ssize_t>sizeof(real) == size and start < stop:
+            size *= stop - start
+            stop = start + 1
     for r in range(start, stop):
         for lane in range(line.count):
-            if sy == inner:
-                _put(y + r * step + lane * line.sy, <const real *>NULL, count * inner, large)
-            else:
-                for j in range(count):
-                    memset(y + r * step + lane * line.sy + j * sy, 0, size)
+            for j in range(count):
+                memset(y + r * step + lane * line.sy + j * sy, 0, size)
 
 
 cdef void _line(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, const Line *line, const Axis *op, Py_ssize_t j0,
@@ -987,11 +986,10 @@ cdef void _dealt(const real *x, real *y, const Axis *op, Py_ssize_t j0, Py_ssize
 
 
 cdef inline void _put(real *y, const real *x, Py_ssize_t size, bint large) noexcept nogil:
-    """Copy ``x``, or zeros if it is NULL."""
     if large:
         burnpy_stream(y, x, size * sizeof(real))
     else:
-        burnpy_fill(<char *>y, <const char *>x, size * sizeof(real))
+        memcpy(y, x, size * sizeof(real))
 
 
 cdef void _across(const real *x, Py_ssize_t sx, Py_ssize_t lane, real *block, Py_ssize_t n, Py_ssize_t inner,
