@@ -81,6 +81,7 @@ cdef extern from "_loops.h" nogil:
     void burnpy_fetch(const void *x, Py_ssize_t size)
     void burnpy_stream(void *y, const void *x, size_t size)
     void burnpy_stream_end()
+    bint burnpy_fresh(const void *y, size_t size)
 
 ctypedef fused real:
     float
@@ -96,7 +97,6 @@ cdef enum:
     SHARED = 24576  # bytes of the rows that several outputs weigh: they fit the first-level cache
     LARGE = 1 << 21  # bytes of output that are worth writing past the cache,
     FULL = 3 << 23  # if no cache holds as many bytes of input and output together
-    FRESH = 1 << 25  # bytes of output that an allocator gets from the system, cleared, and so in cache
     FAR = 1 << 23  # bytes of input that no cache may be trusted to hold
     PIECE = 64  # outputs
     WORK_PER_ELEMENT = 6  # what it takes to write an element of the result, in multiply-adds
@@ -141,7 +141,7 @@ cdef struct Layout:
     int picked  # an axis of which the first operator, along another, need see no input that is not weighed, or -1
     Py_ssize_t scratch, inside, outside
     bint half
-    bint far, streams  # past the cache
+    bint far, large  # more than caches keep
 
 
 cdef struct Call:
@@ -152,6 +152,7 @@ cdef struct Call:
     const Py_ssize_t *x_strides
     const Py_ssize_t *y_strides
     Py_ssize_t item, real
+    bint streams  # past the cache
     Py_ssize_t start, stop, parts
 
 
@@ -489,7 +490,7 @@ cdef class Plan:
             self.work += size * operators[axis].mean
         self.work += size * WORK_PER_ELEMENT
         self.large = not half and size * self.itemsize >= LARGE and (weighed + size) * self.itemsize >= FULL
-        layout.streams = self.large and size * self.itemsize < FRESH
+        layout.large = self.large
 
     @property
     def scratch(self):
@@ -554,7 +555,7 @@ cdef class Plan:
             raise ValueError(f"the plan has fewer boxes, {self.boxes}, than {stop}, or start {start} is negative")
         cdef size_t scratch = self.itemsize * (2 * layout.scratch + layout.inside + layout.outside)
         cdef Call call = Call(layout, <const char *>x.buf, <char *>y.buf, &x_strides[0], &y_strides[0], x.itemsize,
-                              self.itemsize, start, stop, 1)
+                              self.itemsize, layout.large and not burnpy_fresh(y.buf, y.len), start, stop, 1)
         if threads > 1:
             call.parts = max(min(stop - start, threads * PARTS_PER_THREAD), 1)
         return _pool.run(_part, &call, call.parts, threads, scratch + 3 * BLOCK + VECTOR * VECTOR)
@@ -577,9 +578,9 @@ cdef void _part(const void *job, Py_ssize_t part, void *scratch) noexcept nogil:
     cdef Py_ssize_t count = call.stop - call.start, b
     for b in range(call.start + count * part // call.parts, call.start + count * (part + 1) // call.parts):
         if call.real == sizeof(float):
-            _box(call.plan, call.x, call.x_strides, call.y, call.y_strides, call.item, b, <float *>scratch)
+            _box(call.plan, call.x, call.x_strides, call.y, call.y_strides, call.item, call.streams, b, <float *>scratch)
         else:
-            _box(call.plan, call.x, call.x_strides, call.y, call.y_strides, call.item, b, <double *>scratch)
+            _box(call.plan, call.x, call.x_strides, call.y, call.y_strides, call.item, call.streams, b, <double *>scratch)
     burnpy_stream_end()
 
 
@@ -592,7 +593,7 @@ def _product(sizes):
 
 
 cdef void _box(const Layout *plan, const char *x, const Py_ssize_t *x_strides, char *y, const Py_ssize_t *y_strides,
-               Py_ssize_t item, Py_ssize_t index, real *blocks) noexcept nogil:
+               Py_ssize_t item, bint streams, Py_ssize_t index, real *blocks) noexcept nogil:
     """Make one box of output: every operator in its order, the results in between packed into scratch memory."""
     cdef Py_ssize_t[DIMS] start, stop, extent, steps, sy, packed  # of output; of the source, with its strides
     cdef Py_ssize_t count
@@ -651,7 +652,7 @@ cdef void _box(const Layout *plan, const char *x, const Py_ssize_t *x_strides, c
         if axis == plan.picked:  # its inputs are packed by now
             op.first = op.offset
         _apply(source, steps, target, packed, extent, axis, &op, start[axis], stop[axis], -1 if p else plan.picked, &rows,
-               p == passes - 1 and plan.streams and rows.outputs == NULL, blocks)
+               p == passes - 1 and streams and rows.outputs == NULL, blocks)
         source = target
         memcpy(steps, packed, sizeof(steps))
     if plan.half:

@@ -13,6 +13,10 @@
 #ifndef BURNPY_LOOPS_H
 #define BURNPY_LOOPS_H
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#include <unistd.h>
+#endif
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -193,6 +197,17 @@ static inline void burnpy_stream_end(void) { _mm_sfence(); }
 #define burnpy_stream(y, x, bytes) burnpy_fill((char *)(y), (const char *)(x), bytes)
 #define burnpy_stream_end() ((void)0)
 #endif
+
+/* Whether memory is so new that the system will clear it, into the cache, when it is first written: of one page in the middle. */
+static inline int burnpy_fresh(const void *y, size_t bytes) {
+#if defined(__linux__)
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    unsigned char present = 1;
+    return mincore((void *)(((uintptr_t)y + bytes / 2) / page * page), 1, &present) == 0 && !(present & 1);
+#else
+    return bytes >= (size_t)1 << 25; /* what most allocators get from the system each time */
+#endif
+}
 
 /* y[j * sy] = x[first[j] * sx], `size` bytes of each, steps in bytes. */
 #define BURNPY_PICK(size)                                                                                              \
