@@ -51,7 +51,6 @@ def resized(x, sizes, options, backward, memory_order=None):
     ]
     order = memory_order or tuple(range(x.ndim))
     plan = make_plan(x.shape, operators, order)
-    lead = (None,) * (MAX_AXES - x.ndim)
     y = np.full([sizes[axis] for axis in order], np.nan, x.dtype)
     plan.run(np.ascontiguousarray(x.transpose(order)), y, 0, plan.boxes)
     if plan.large:  # memory that nobody has written yet is not written past the cache
@@ -59,7 +58,7 @@ def resized(x, sizes, options, backward, memory_order=None):
         plan.run(np.ascontiguousarray(x.transpose(order)), fresh, 0, plan.boxes)
         assert fresh.tobytes() == y.tobytes()
     expected = x
-    for axis in (order[d - len(lead)] for d in plan.order):
+    for axis in (order[d - MAX_AXES + x.ndim] for d in plan.order):
         expected = left_to_right(expected, taps_of(x.shape[axis], sizes[axis], options, backward), axis)
     return y.transpose(np.argsort(order)), expected
 

@@ -141,7 +141,7 @@ cdef struct Layout:
     int picked  # an axis of which the first operator, along another, need see no input that is not weighed, or -1
     Py_ssize_t scratch, inside, outside
     bint half
-    bint far, large  # more than caches keep
+    bint far  # more than caches keep
 
 
 cdef struct Call:
@@ -490,7 +490,6 @@ cdef class Plan:
             self.work += size * operators[axis].mean
         self.work += size * WORK_PER_ELEMENT
         self.large = not half and size * self.itemsize >= LARGE and (weighed + size) * self.itemsize >= FULL
-        layout.large = self.large
 
     @property
     def scratch(self):
@@ -555,7 +554,7 @@ cdef class Plan:
             raise ValueError(f"the plan has fewer boxes, {self.boxes}, than {stop}, or start {start} is negative")
         cdef size_t scratch = self.itemsize * (2 * layout.scratch + layout.inside + layout.outside)
         cdef Call call = Call(layout, <const char *>x.buf, <char *>y.buf, &x_strides[0], &y_strides[0], x.itemsize,
-                              self.itemsize, layout.large and not burnpy_fresh(y.buf, y.len), start, stop, 1)
+                              self.itemsize, self.large and not burnpy_fresh(y.buf, y.len), start, stop, 1)
         if threads > 1:
             call.parts = max(min(stop - start, threads * PARTS_PER_THREAD), 1)
         return _pool.run(_part, &call, call.parts, threads, scratch + 3 * BLOCK + VECTOR * VECTOR)
@@ -736,9 +735,9 @@ cdef void _apply(const real *x, const Py_ssize_t *sx, real *y, const Py_ssize_t 
             longest = d
     line = lines[longest]
     cdef Axis own = op[0]
-    cdef bint far = op.far and op.sparse
     cdef bint single = (picked >= 0 and not op.copies and line.count < FEW and inner <= PIXEL
                         and sx[axis] == inner and sy[axis] == inner)
+    cdef bint far = op.far and op.sparse and not single
     for i in range(total // line.count):
         px, py, rest = x, y, i
         for d in range(outer - 1, -1, -1):
@@ -756,20 +755,16 @@ cdef void _apply(const real *x, const Py_ssize_t *sx, real *y, const Py_ssize_t 
             done = at + 1
             # From an input to the one in its place in the next row that is seen.
             ahead = (picks.inputs[rest + 1] - picks.inputs[rest]) * sx[picked] if rest + 1 < rows else 0
-            if single:  # every output asks for what the one in its place will see
-                own.ahead = ahead
-                _line(px + picks.inputs[rest] * sx[picked], sx[axis], py + at * sy[picked], sy[axis], &line, &own, j0, j1,
-                      base, inner, large, blocks)
-                continue
+            own.ahead = ahead if single else 0  # every output asks for what the one in its place will see,
             j = j0
-            while j < j1:  # a piece of a row, while the same piece of the next row is on its way
+            while j < j1:  # or a piece of a row is done while the same piece of the next row is on its way
                 stop = min(j + PIECE, j1) if far and ahead else j1
                 start = op.first[j] - base
                 if far and ahead:
                     burnpy_fetch(px + picks.inputs[rest] * sx[picked] + ahead + start * sx[axis],
                                  (_end(op, stop - 1) - op.first[j]) * sx[axis] * sizeof(real))
                 _line(px + picks.inputs[rest] * sx[picked] + start * sx[axis], sx[axis],
-                      py + at * sy[picked] + (j - j0) * sy[axis], sy[axis], &line, op, j, stop, op.first[j], inner,
+                      py + at * sy[picked] + (j - j0) * sy[axis], sy[axis], &line, &own, j, stop, op.first[j], inner,
                       large, blocks)
                 j = stop
         _zeros(py, sy[axis], sy[picked], done, extent[picked], &line, j1 - j0, inner)
