@@ -116,7 +116,9 @@ class _Job:
 
     source: tuple[int, ...]
     target: tuple[int, ...]
-    order: tuple[int, ...] | None  # the axes from the slowest to the fastest in memory; None if they are contiguous
+    order: tuple[int, ...]  # the axes from the slowest to the fastest in memory
+    back: tuple[int, ...]  # the transposition that puts them in place again
+    packed: tuple[int, ...]  # the target in the order of memory
     make_plan: Callable[[], Plan]
     plan: Plan | None  # None where there is nothing to compute, or its operators are too large to keep
 
@@ -131,7 +133,7 @@ def _job_for(
 ) -> _Job:
     """Return the job that resizes ``x``, which has ``shape`` or, ``backward``, the shape of its output."""
     sizes = output_size if isinstance(output_size, tuple) else checked_sizes(output_size, spatial_axes)
-    order = None if x.flags.c_contiguous else _memory_order(x)
+    order = None if x.flags.c_contiguous else _memory_order(x.shape, x.strides)
     try:
         return _job(shape, options, backward, spatial_axes, x.dtype.itemsize, order, *sizes)
     except TypeError:
@@ -158,10 +160,15 @@ def _job(
             None if before == after else make_operator(before, after, options, backward, max(itemsize, 4))
             for before, after in zip(source, target, strict=True)
         ]
-        return make_plan(source, operators, order or range(len(operators)), half=itemsize == 2)
+        return make_plan(source, operators, axes, half=itemsize == 2)
 
+    axes = tuple(range(len(source))) if order is None else order
+    back = tuple(axes.index(axis) for axis in range(len(axes)))
+    packed = tuple(target[axis] for axis in axes)
     short = all(is_short(n, m, options, backward) for n, m in zip(source[2:], target[2:], strict=True))
-    return _Job(source, target, order, make, make() if short and source != target and 0 not in target else None)
+    return _Job(
+        source, target, axes, back, packed, make, make() if short and source != target and 0 not in target else None
+    )
 
 
 def _apply(x: NDArray[FloatT], job: _Job) -> NDArray[FloatT]:
@@ -169,7 +176,7 @@ def _apply(x: NDArray[FloatT], job: _Job) -> NDArray[FloatT]:
     dtype = x.dtype if x.dtype.isnative else x.dtype.newbyteorder("=")
     if job.source == job.target:
         return np.array(x, dtype=dtype, order="K", subok=False)
-    if job.order is None and x.dtype is dtype and x.flags.aligned:
+    if x.flags.c_contiguous and x.dtype is dtype and x.flags.aligned:
         result = np.empty(job.target, dtype)
         if result.size:
             _run(job, x, result)
@@ -180,13 +187,17 @@ def _apply(x: NDArray[FloatT], job: _Job) -> NDArray[FloatT]:
 def _apply_strided(x: NDArray[Any], job: _Job, dtype: np.dtype[Any]) -> NDArray[Any]:
     """Apply the operators to an array of any layout, in the order of its memory; copy what cannot be read in place."""
     source = np.asarray(x)
-    if source.dtype != dtype or not source.flags.aligned or any(stride % source.itemsize for stride in source.strides):
+    if source.dtype is not dtype or not source.flags.aligned or not _has_whole_steps(source):
         source = source.astype(dtype)
-    order = job.order or tuple(range(source.ndim))
-    result = np.empty([job.target[axis] for axis in order], dtype)
+    result = np.empty(job.packed, dtype)
     if result.size:
-        _run(job, source.transpose(order), result)
-    return result.transpose(np.argsort(order))
+        _run(job, source.transpose(job.order), result)
+    return result.transpose(job.back)
+
+
+def _has_whole_steps(x: NDArray[Any]) -> bool:
+    """Tell whether strides are whole elements, as they are in aligned arrays where types are aligned to their size."""
+    return x.dtype.alignment == x.itemsize or not any(stride % x.itemsize for stride in x.strides)
 
 
 def _run(job: _Job, x: NDArray[Any], result: NDArray[Any]) -> None:
@@ -198,9 +209,10 @@ def _run(job: _Job, x: NDArray[Any], result: NDArray[Any]) -> None:
     plan.run(x, result, 0, plan.boxes, threads)
 
 
-def _memory_order(x: NDArray[Any]) -> tuple[int, ...]:
-    """Return the axes of ``x`` from the slowest to the fastest in memory; as they are where a broadcast leaves it open."""
-    axes = range(x.ndim)
-    if any(stride == 0 and size > 1 for stride, size in zip(x.strides, x.shape, strict=True)):
+@cached(128)
+def _memory_order(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the axes from the slowest to the fastest in memory; as they are where a broadcast leaves it open."""
+    axes = range(len(shape))
+    if any(stride == 0 and size > 1 for stride, size in zip(strides, shape, strict=True)):
         return tuple(axes)
-    return tuple(sorted(axes, key=lambda axis: -abs(x.strides[axis]) if x.shape[axis] > 1 else -math.inf))
+    return tuple(sorted(axes, key=lambda axis: -abs(strides[axis]) if shape[axis] > 1 else -math.inf))
