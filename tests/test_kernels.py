@@ -133,6 +133,59 @@ def row(raw, o):
     return weights[offset[o] : offset[o + 1]]
 
 
+def apart_operator(rng, m, lengths, gap, dtype, holes=0.0):
+    """Runs that have no input in common, of lengths to choose from, up to ``gap`` inputs between them."""
+    lengths = rng.choice(lengths, m)
+    stop = np.cumsum(lengths + rng.integers(0, gap + 1, m))
+    offset = np.concatenate(([0], np.cumsum(lengths)))
+    weights = (rng.standard_normal(offset[-1]) * (rng.random(offset[-1]) >= holes)).astype(dtype)
+    raw = (stop - lengths, offset, weights)
+    return Operator(int(stop[-1]) + 1, m, *raw), raw
+
+
+@pytest.mark.parametrize("dtype", [SINGLE, DOUBLE])
+@pytest.mark.parametrize("inner", [1, 2, 3, 4, 5, 16, 37])
+@pytest.mark.parametrize(
+    ("rows", "columns", "holes"),
+    [
+        ([2], [2], 0),
+        ([4], [4], 0),
+        ([2], [6], 0),
+        ([6], [2], 0),
+        ([3], [3], 0),
+        ([1], [4], 0),  # a single row, weighed
+        ([2], [2, 3], 0),  # numbers of taps that change all the time
+        ([0, 3], [0, 2], 0),  # empty runs
+        ([2], [2], 0.1),  # weights of zero
+    ],
+)
+def test_two_axes_done_together_give_the_bits_of_one_after_the_other(rows, columns, holes, inner, dtype):
+    """Where runs have no input in common, whichever axis comes first, few inputs or many lie between, in any strides."""
+    rng = np.random.default_rng([inner, *rows, *columns])
+    for m, gap in ((1, 3), (5, 3), (33, 3), (7, 40)):
+        (down, raw_down), (along, raw_along) = (
+            apart_operator(rng, m, lengths, gap, dtype, holes) for lengths in (rows, columns)
+        )
+        operators = padded((None, down, along, None), None)
+        x = rng.standard_normal((2, down.n, along.n, inner)).astype(dtype)
+        first, second = MAX_AXES - 3, MAX_AXES - 2
+        for order in ((first, second), (second, first)):
+            steps = [(raw_down, 1), (raw_along, 2)][:: 1 if order[0] == first else -1]
+            expected = left_to_right(left_to_right(x, *steps[0]), *steps[1])
+            for size in {m, (m + 1) // 2}:
+                plan = Plan(padded(x.shape, 1), operators, order, padded((2, size, size, inner), 1))
+                room = np.full((2, m, m, 2 * inner), np.nan, dtype)
+                for cut in (slice(None, inner), slice(None, None, 2)):  # of pixels that lie apart, and elements that do
+                    wide = np.full((*x.shape[:3], 2 * inner), np.nan, dtype)
+                    wide[..., cut] = x
+                    for source in (x, wide[..., cut]):
+                        for y in (np.full(expected.shape, np.nan, dtype), room[..., cut]):
+                            plan.run(source[(None,) * (MAX_AXES - 4)], y[(None,) * (MAX_AXES - 4)], 0, plan.boxes)
+                            assert y.tobytes() == expected.tobytes()
+                    assert np.isnan(np.delete(room, cut, axis=3)).all()
+                    room[:] = np.nan
+
+
 def test_a_range_of_boxes_touches_nothing_else():
     rng = np.random.default_rng(1)
     operator, _ = random_operator(rng, 10, 12, DOUBLE)

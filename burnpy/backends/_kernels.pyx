@@ -7,7 +7,8 @@ and weighs those (`_columns`); runs of a single weight 1, or of none, are copied
 `_dealt`, where outputs weigh in turns, `_shuffled`, where the inputs of a register of outputs lie in one or two registers,
 `_scatter`, where most runs are empty, and `_signal`, where there is one row, or where most inputs are not weighed. Large
 sources are asked for ahead, and large results written past the cache.
-Several axes are done box by box of the output, so that what stands between two axes stays in cache (`_box`); half precision
+Several axes are done box by box of the output, so that what stands between two axes stays in cache (`_box`); where no input
+is weighed twice, two of them are done together, row by row of the output (`_both`, `_picked`). Half precision
 is converted there too, on the way in and on the way out (`_convert`). Every output is the sum of its products from left to
 right, whichever way it is reached, so that bits depend on neither path, box, thread nor instruction set.
 """
@@ -52,10 +53,17 @@ cdef extern from "_loops.h" nogil:
                                   const float *w, const Py_ssize_t *taps, Py_ssize_t runs)
     void burnpy_mixed_singles_f64(const double *x, Py_ssize_t sx, double *y, Py_ssize_t sy, const Py_ssize_t *first,
                                   const double *w, const Py_ssize_t *taps, Py_ssize_t runs)
-    Py_ssize_t burnpy_quads(const float *x, float *y, const Py_ssize_t *first, const float *w, Py_ssize_t taps,
-                            Py_ssize_t runs, Py_ssize_t ahead)
-    Py_ssize_t burnpy_pixels(const float *x, float *y, const Py_ssize_t *first, const float *w, Py_ssize_t taps,
-                             Py_ssize_t runs, Py_ssize_t inner, Py_ssize_t ahead)
+    ctypedef struct burnpy_across:
+        const void *weights
+        Py_ssize_t count, step
+    bint burnpy_quads(const float *x, float *y, const Py_ssize_t *first, const float *w, Py_ssize_t taps, Py_ssize_t runs,
+                      Py_ssize_t ahead, const burnpy_across *rows)
+    bint burnpy_pixels(const float *x, float *y, const Py_ssize_t *first, const float *w, Py_ssize_t taps, Py_ssize_t runs,
+                       Py_ssize_t inner, const burnpy_across *rows)
+    void burnpy_windows_f32(const float *x, float *y, const Py_ssize_t *first, const float *w, Py_ssize_t taps,
+                            Py_ssize_t runs, Py_ssize_t inner, const burnpy_across *rows)
+    void burnpy_windows_f64(const double *x, double *y, const Py_ssize_t *first, const double *w, Py_ssize_t taps,
+                            Py_ssize_t runs, Py_ssize_t inner, const burnpy_across *rows)
     void burnpy_pick(char *y, Py_ssize_t sy, const char *x, Py_ssize_t sx, const Py_ssize_t *first, Py_ssize_t runs,
                      Py_ssize_t size)
     void burnpy_scatter_f32(float *y, const float *x, const Py_ssize_t *row, const Py_ssize_t *first, const float *w,
@@ -104,6 +112,7 @@ cdef enum:
     MOST_SHUFFLED = 1 << 18  # weights spread for them, each of 4 bytes
     PIXEL = 4  # contiguous elements, or fewer, that are weighed as one
     FEW = 3  # fewer rows than this do not pay for transposing them
+    SELDOM = 4  # one of so many inputs, or fewer, is weighed, where it does not pay to make sums of all of them
 
 MAX_AXES = DIMS
 BUILDS = ("baseline", "avx2", "avx512")
@@ -128,7 +137,6 @@ cdef struct Axis:
     bint whole  # no run is empty
     bint sparse, scatters
     const Py_ssize_t *row  # of every weight: its output; of copies and what `scatters`, else NULL
-    const Py_ssize_t *weighed  # of every weight: its input; NULL unless `apart`
     const burnpy_shuffle *shuffle  # NULL where there is none; see `_Shuffle`
 
 
@@ -138,7 +146,7 @@ cdef struct Layout:
     Py_ssize_t[DIMS] n, m, extent
     int[DIMS] passes
     int steps
-    int picked  # an axis of which the first operator, along another, need see no input that is not weighed, or -1
+    bint both  # the first two axes are done together, an output of the one at a time
     Py_ssize_t scratch, inside, outside
     bint half
     bint far  # more than caches keep
@@ -161,12 +169,13 @@ cdef struct Line:
     Py_ssize_t count, sx, sy
 
 
-cdef struct Picks:
-    # Of one axis: the inputs that are seen, and where they go if not one after another; outputs between are 0.
-    Py_ssize_t count
-    const Py_ssize_t *inputs
-    const Py_ssize_t *outputs
-    Py_ssize_t start
+cdef struct Rows:
+    # An axis that is done together with a later one: outputs `start ... stop - 1` of it, and room for what stands between.
+    const Axis *op
+    int axis
+    bint come_first
+    Py_ssize_t start, stop
+    void *aside
 
 
 cdef class Operator:
@@ -205,7 +214,6 @@ cdef class Operator:
     cdef readonly bint scatters  # every run is a single weight, not 0, or empty
     cdef readonly bint apart  # runs have no input in common, and not all inputs are weighed, or most runs are empty
     cdef const Py_ssize_t[::1] row
-    cdef const Py_ssize_t[::1] weighed
     cdef const Py_ssize_t[::1] first
     cdef const Py_ssize_t[::1] offset
     cdef const Py_ssize_t[::1] taps
@@ -250,9 +258,7 @@ cdef class Operator:
         few = self.copies and FEW * offset[m] < m
         self.apart = (few or offset[m] < n) and bool((np.diff(first_) >= np.diff(offset_[:m])).all())
         self.scatters = 0 < offset[m] < m and self.widest == 1 and not self.copies and bool((weights != 0).all())
-        row, none = np.repeat(np.arange(m), np.diff(offset_)), np.empty(0, np.intp)
-        self.row = row if self.copies or self.scatters else none
-        self.weighed = first_[row] + np.arange(len(row)) - offset_[row] if self.apart else none
+        self.row = np.repeat(np.arange(m), np.diff(offset_)) if self.copies or self.scatters else np.empty(0, np.intp)
         self.phases, self.regular, self.irregular = _phases(first_, taps, offset_, weights)
         self.whole = bool((np.diff(offset_) > 0).all())
         self.row_by_row = self.copies or self.sparse or self.phases > 0
@@ -272,18 +278,15 @@ cdef class Operator:
             self.shuffles.setdefault(inner, shuffle)
         return self.shuffles[inner]  # the first one, if threads have made several
 
-    def span(self, Py_ssize_t size, bint weighed=False):
-        """Return over how many inputs any block of ``size`` outputs reaches at most, blocks starting at multiples of it.
-
-        With ``weighed``, only inputs that are weighed count.
-        """
+    def span(self, Py_ssize_t size):
+        """Return over how many inputs any block of ``size`` outputs reaches at most, blocks starting at multiples of it."""
         cdef Axis axis = self.view()
         cdef Py_ssize_t start, stop, j, widest = 0
         for start in range(0, self.m, size):
             stop = min(start + size, self.m)
             j = start - _repeated(&axis, start) * axis.period
             stop += j - start
-            widest = max(widest, axis.offset[stop] - axis.offset[j] if weighed else _end(&axis, stop - 1) - axis.first[j])
+            widest = max(widest, _end(&axis, stop - 1) - axis.first[j])
         return widest
 
     cdef Axis view(self) noexcept:
@@ -301,7 +304,6 @@ cdef class Operator:
         axis.copies, axis.whole = self.copies, self.whole
         axis.sparse, axis.scatters = self.sparse, self.scatters
         axis.row = &self.row[0] if self.row.shape[0] else NULL
-        axis.weighed = &self.weighed[0] if self.weighed.shape[0] else NULL
         axis.phases, axis.regular, axis.irregular = self.phases, self.regular, self.irregular
         axis.shuffle = NULL
         axis.weights = NULL
@@ -472,9 +474,7 @@ cdef class Plan:
         cdef _Shuffle shuffle = (<Operator>operators[max(order)]).shuffle(_product(shape[max(order) + 1:]))
         if shuffle is not None:
             layout.axes[<int>max(order)].shuffle = &shuffle.table
-        layout.picked = -1
-        if layout.steps > 1 and order[1] < order[0] and operators[order[0]].row_by_row and operators[order[1]].apart:
-            layout.picked = -1 if half else order[1]
+        layout.both = len(order) > 1 and not half and self._together(*order[:2])
         layout.scratch = self._largest_between()
         if half:
             layout.outside = _product(box)
@@ -512,16 +512,25 @@ cdef class Plan:
             n if operator is None or d == max(self.order) else min(n, operator.mean * operator.m)
             for d, (n, operator) in enumerate(zip(self.layout.n, self.operators)))
 
+    def _together(self, first, second):
+        """Tell whether an output of the earlier axis is best made at once, as it is if no input is weighed twice for it."""
+        cdef Operator one = self.operators[first], other = self.operators[second]
+        return other.apart and (one.row_by_row if second < first else one.apart and not one.copies and not other.copies)
+
     def _source_of_a_box(self):
         """Return over how many inputs along every axis a box reaches at most."""
-        return [self.box[d] if self.operators[d] is None else self.operators[d].span(self.box[d], d == self.layout.picked)
-                for d in range(DIMS)]
+        return [self.box[d] if self.operators[d] is None else self.operators[d].span(self.box[d]) for d in range(DIMS)]
 
     def _largest_between(self):
         """Return the largest number of elements that stands between two operators, for any box."""
         extent = self._source_of_a_box()
-        largest = 0
-        for axis in self.order[:len(self.order) - 1]:
+        largest = done = 0
+        if self.layout.both:
+            first, second = self.order[:2]
+            rows = self.operators[second].widest * self.box[first] if second < first else extent[second]
+            largest = rows * _product(self.box[max(first, second) + 1:])
+            extent[first], done = self.box[first], 1
+        for axis in self.order[done:len(self.order) - 1]:
             extent[axis] = self.box[axis]
             largest = max(largest, _product(extent))
         return largest
@@ -597,7 +606,8 @@ cdef void _box(const Layout *plan, const char *x, const Py_ssize_t *x_strides, c
     cdef Py_ssize_t[DIMS] start, stop, extent, steps, sy, packed  # of output; of the source, with its strides
     cdef Py_ssize_t count
     cdef int d, p, axis
-    cdef Picks rows = Picks(0, NULL, NULL, 0)
+    cdef Rows rows
+    cdef bint both
     cdef Axis op
     cdef real *between = blocks + (3 * BLOCK + VECTOR * VECTOR) // sizeof(real)
     cdef real *inside = between + 2 * plan.scratch
@@ -616,42 +626,35 @@ cdef void _box(const Layout *plan, const char *x, const Py_ssize_t *x_strides, c
             count = _repeated(&plan.axes[d], start[d])
             start[d] -= count * plan.axes[d].period
             stop[d] -= count * plan.axes[d].period
-            x += count * plan.axes[d].advance * x_strides[d]
-            if d == plan.picked:
-                rows.inputs = plan.axes[d].weighed + plan.axes[d].offset[start[d]]
-                extent[d] = rows.count = plan.axes[d].offset[stop[d]] - plan.axes[d].offset[start[d]]
-            else:
-                x += plan.axes[d].first[start[d]] * x_strides[d]
-                extent[d] = _end(&plan.axes[d], stop[d] - 1) - plan.axes[d].first[start[d]]
+            x += (count * plan.axes[d].advance + plan.axes[d].first[start[d]]) * x_strides[d]
+            extent[d] = _end(&plan.axes[d], stop[d] - 1) - plan.axes[d].first[start[d]]
     cdef const real *source = <const real *>x
     if plan.half:
         _convert(<unsigned short *>x, steps, extent, <float *>inside, True)
         source = inside
         _pack(extent, steps)
-    cdef int passes = plan.steps
-    if plan.picked >= 0 and plan.steps == 2 and plan.axes[plan.picked].copies:  # what is picked is the result
-        passes = 1
-        if not plan.axes[plan.picked].whole:
-            rows.outputs = plan.axes[plan.picked].row + plan.axes[plan.picked].offset[start[plan.picked]]
-        rows.start = start[plan.picked]
-        extent[plan.picked] = stop[plan.picked] - start[plan.picked]
-    for p in range(passes):
+    p = 0
+    while p < plan.steps:
         axis = plan.passes[p]
+        both = p == 0 and plan.both
+        if both:
+            d = min(axis, plan.passes[1])
+            rows = Rows(&plan.axes[d], d, d == axis, start[d], stop[d], between + plan.scratch)
+            axis = max(axis, plan.passes[1])
+            extent[d] = stop[d] - start[d]
         extent[axis] = stop[axis] - start[axis]
-        _pack(extent, packed)
-        if p < passes - 1:
-            target = between + (p % 2) * plan.scratch
-        elif plan.half:
-            target = inside + plan.inside
-        else:
-            target = <real *>y
-            memcpy(packed, sy, sizeof(packed))
         op = plan.axes[axis]
         op.far = p == 0 and plan.far
-        if axis == plan.picked:  # its inputs are packed by now
-            op.first = op.offset
-        _apply(source, steps, target, packed, extent, axis, &op, start[axis], stop[axis], -1 if p else plan.picked, &rows,
-               p == passes - 1 and streams and rows.outputs == NULL, blocks)
+        target = between + p % 2 * plan.scratch
+        p += 2 if both else 1
+        _pack(extent, packed)
+        if p == plan.steps and plan.half:
+            target = inside + plan.inside
+        elif p == plan.steps:
+            target = <real *>y
+            memcpy(packed, sy, sizeof(packed))
+        _apply(source, steps, target, packed, extent, axis, &op, start[axis], stop[axis], &rows if both else NULL,
+               p == plan.steps and streams, blocks)
         source = target
         memcpy(steps, packed, sizeof(steps))
     if plan.half:
@@ -698,16 +701,16 @@ cdef inline Py_ssize_t _end(const Axis *op, Py_ssize_t j) noexcept nogil:
 
 
 cdef void _apply(const real *x, const Py_ssize_t *sx, real *y, const Py_ssize_t *sy, const Py_ssize_t *extent,
-                 int axis, const Axis *op, Py_ssize_t j0, Py_ssize_t j1, int picked, const Picks *picks, bint large,
+                 int axis, const Axis *op, Py_ssize_t j0, Py_ssize_t j1, const Rows *rows, bint large,
                  real *blocks) noexcept nogil:
     """Apply outputs ``j0 ... j1 - 1`` of one operator along ``axis``; ``x`` starts at the first input of ``j0``.
 
-    Of the axis ``picked``, if it is not -1, only the elements ``picks`` are seen, and its ``extent`` is that of the result.
-    What is ``large`` is made in ``blocks`` and copied past the cache, if inner elements suffice.
+    What is ``large`` is made in ``blocks`` and copied past the cache, if inner elements suffice. With ``rows`` their axis
+    is done too; ``extent`` along it is that of the result.
     """
     cdef Line[DIMS] lines
     cdef Line line
-    cdef Py_ssize_t inner = 1, total = 1, i, rest, base = op.first[j0], j, stop, start, done, at, ahead
+    cdef Py_ssize_t inner = 1, total = 1, i, rest
     cdef int d, innermost = DIMS - 1, outer = 0, longest = 0
     cdef const real *px
     cdef real *py
@@ -715,7 +718,7 @@ cdef void _apply(const real *x, const Py_ssize_t *sx, real *y, const Py_ssize_t 
         inner *= extent[innermost]
         innermost -= 1
     for d in range(innermost + 1):  # the other axes, neighbours with a common step merged
-        if d == axis or d == picked or extent[d] == 1:
+        if d == axis or rows != NULL and d == rows.axis or extent[d] == 1:
             continue
         line = Line(extent[d], sx[d], sy[d])
         if outer and lines[outer - 1].sx == line.count * line.sx and lines[outer - 1].sy == line.count * line.sy:
@@ -724,20 +727,14 @@ cdef void _apply(const real *x, const Py_ssize_t *sx, real *y, const Py_ssize_t 
         lines[outer] = line
         total *= extent[d]
         outer += 1
-    cdef Py_ssize_t rows = 1 if picked < 0 else picks.count
     if total * inner == 0:  # no input at all is within reach of this box
         return
-    if outer == 0:
-        lines[0] = Line(1, 0, 0)
-        outer = 1
     for d in range(1, outer):
         if lines[d].count >= lines[longest].count:
             longest = d
-    line = lines[longest]
-    cdef Axis own = op[0]
-    cdef bint single = (picked >= 0 and not op.copies and line.count < FEW and inner <= PIXEL
-                        and sx[axis] == inner and sy[axis] == inner)
-    cdef bint far = op.far and op.sparse and not single
+    if outer == 0 or rows != NULL and not rows.op.copies:  # room is for the rows of one line
+        longest = -1
+    line = lines[longest] if longest >= 0 else Line(1, 0, 0)
     for i in range(total // line.count):
         px, py, rest = x, y, i
         for d in range(outer - 1, -1, -1):
@@ -745,29 +742,74 @@ cdef void _apply(const real *x, const Py_ssize_t *sx, real *y, const Py_ssize_t 
                 px += rest % lines[d].count * lines[d].sx
                 py += rest % lines[d].count * lines[d].sy
                 rest //= lines[d].count
-        if picked < 0:
-            _line(px, sx[axis], py, sy[axis], &line, op, j0, j1, base, inner, large, blocks)
+        if rows == NULL:
+            _line(px, sx[axis], py, sy[axis], &line, op, j0, j1, op.first[j0], inner, large, blocks)
+        elif rows.op.copies:
+            _picked(px, sx[axis], sx[rows.axis], py, sy[axis], sy[rows.axis], &line, op, j0, j1, rows, inner,
+                    large and rows.op.whole, blocks)
+        else:
+            _both(px, sx[axis], sx[rows.axis], py, sy[axis], sy[rows.axis], &line, op, j0, j1, rows, inner, large,
+                  blocks)
+
+
+cdef void _picked(const real *x, Py_ssize_t sx, Py_ssize_t step_x, real *y, Py_ssize_t sy, Py_ssize_t step_y,
+                  const Line *line, const Axis *op, Py_ssize_t j0, Py_ssize_t j1, const Rows *rows, Py_ssize_t inner,
+                  bint large, real *blocks) noexcept nogil:
+    """Apply an operator to those rows that are copied, and write zeros between them."""
+    cdef Py_ssize_t i, j, stop, at, ahead, done = 0, base = op.first[j0]
+    cdef const real *source
+    for i in range(rows.start, rows.stop):
+        if rows.op.offset[i + 1] == rows.op.offset[i]:
             continue
-        done = 0
-        for rest in range(rows):
-            at = picks.outputs[rest] - picks.start if picks.outputs != NULL else rest
-            _zeros(py, sy[axis], sy[picked], done, at, &line, j1 - j0, inner)
-            done = at + 1
-            # From an input to the one in its place in the next row that is seen.
-            ahead = (picks.inputs[rest + 1] - picks.inputs[rest]) * sx[picked] if rest + 1 < rows else 0
-            own.ahead = ahead if single else 0  # every output asks for what the one in its place will see,
-            j = j0
-            while j < j1:  # or a piece of a row is done while the same piece of the next row is on its way
-                stop = min(j + PIECE, j1) if far and ahead else j1
-                start = op.first[j] - base
-                if far and ahead:
-                    burnpy_fetch(px + picks.inputs[rest] * sx[picked] + ahead + start * sx[axis],
-                                 (_end(op, stop - 1) - op.first[j]) * sx[axis] * sizeof(real))
-                _line(px + picks.inputs[rest] * sx[picked] + start * sx[axis], sx[axis],
-                      py + at * sy[picked] + (j - j0) * sy[axis], sy[axis], &line, &own, j, stop, op.first[j], inner,
-                      large, blocks)
-                j = stop
-        _zeros(py, sy[axis], sy[picked], done, extent[picked], &line, j1 - j0, inner)
+        at = i - rows.start
+        _zeros(y, sy, step_y, done, at, line, j1 - j0, inner)
+        done = at + 1
+        source = x + (rows.op.first[i] - rows.op.first[rows.start]) * step_x
+        # From an input to the one in its place in the next row.
+        ahead = (rows.op.first[i + 1] - rows.op.first[i]) * step_x if op.far and op.sparse and i + 1 < rows.stop else 0
+        j = j0
+        while j < j1:  # a piece of a row is done while the same piece of the next row is on its way
+            stop = min(j + PIECE, j1) if ahead else j1
+            if ahead:
+                burnpy_fetch(source + ahead + (op.first[j] - base) * sx,
+                             (_end(op, stop - 1) - op.first[j]) * sx * sizeof(real))
+            _line(source + (op.first[j] - base) * sx, sx, y + at * step_y + (j - j0) * sy, sy, line, op, j, stop,
+                  op.first[j], inner, large, blocks)
+            j = stop
+    _zeros(y, sy, step_y, done, rows.stop - rows.start, line, j1 - j0, inner)
+
+
+cdef void _both(const real *x, Py_ssize_t sx, Py_ssize_t step_x, real *y, Py_ssize_t sy, Py_ssize_t step_y,
+                const Line *line, const Axis *op, Py_ssize_t j0, Py_ssize_t j1, const Rows *rows, Py_ssize_t inner,
+                bint large, real *blocks) noexcept nogil:
+    """Apply the operators along two axes to what lies along ``line``, a single one: an output of ``rows`` at a time."""
+    cdef const Axis *down = rows.op
+    cdef Py_ssize_t i, r, j, base = op.first[j0], size = (j1 - j0) * inner, seen = _end(op, j1 - 1) - base
+    cdef bint few = (op.offset[j1] - op.offset[j0]) * SELDOM < seen and (inner <= PIXEL or inner * sizeof(real) >= VECTOR)
+    cdef bint direct = rows.come_first and sx == inner and sy == inner and (few or sizeof(real) == 4 and inner <= PIXEL)
+    cdef const real *source
+    cdef real *target
+    cdef real *aside = <real *>rows.aside
+    cdef burnpy_across across
+    cdef Axis own = op[0]
+    for i in range(rows.start, rows.stop):
+        source, target = x + (down.first[i] - down.first[rows.start]) * step_x, y + (i - rows.start) * step_y
+        if direct and down.taps[i]:
+            across = burnpy_across(<const real *>down.weights + down.offset[i], down.taps[i], step_x)
+            # Every output asks for what the one in its place in the next row will see.
+            own.ahead = (down.first[i + 1] - down.first[i]) * step_x if op.far and i + 1 < rows.stop else 0
+            _signal(source, inner, target, inner, &own, j0, j1, base, inner, &across, aside)
+        elif rows.come_first:
+            for j in range(1 if sx == inner else seen):
+                _rows(source + j * sx, step_x, aside + j * inner, 0, down, i, i + 1, down.first[i],
+                      seen * inner if sx == inner else inner, NULL)
+            _line(aside, inner, target, sy, line, op, j0, j1, base, inner, large, blocks)
+        else:
+            for r in range(down.offset[i + 1] - down.offset[i]):
+                _line(source + r * step_x, sx, aside + r * size, inner, line, op, j0, j1, base, inner, False, blocks)
+            for j in range(1 if sy == inner else j1 - j0):
+                _rows(aside + j * inner, size, target + j * sy, 0, down, i, i + 1, down.first[i],
+                      size if sy == inner else inner, blocks if large and sy == inner else NULL)
 
 
 cdef void _zeros(real *y, Py_ssize_t sy, Py_ssize_t step, Py_ssize_t start, Py_ssize_t stop, const Line *line,
@@ -810,7 +852,7 @@ cdef void _line(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, const Line
             lanes = min(vector, line.count - lane)
             _columns(x, sx, line.sx, y, sy, line.sy, op, j0, j1, base, inner, lanes, large, blocks)
         elif inner == 1 or packed and inner <= PIXEL:
-            _signal(x, sx, y, sy, op, j0, j1, base, inner)
+            _signal(x, sx, y, sy, op, j0, j1, base, inner, NULL, NULL)
         else:
             _rows(x, sx, y, sy, op, j0, j1, base, inner, blocks if large and inner >= vector else NULL)
         lane += lanes
@@ -865,7 +907,7 @@ cdef bint _shuffled(const real *x, real *y, const Line *line, const Axis *op, Py
                     op.first[whole], inner, False)
         else:
             _signal(x + r * line.sx + j * inner, inner, y + r * line.sy + (whole - j0) * inner, inner, op, whole, j1,
-                    op.first[whole], inner)
+                    op.first[whole], inner, NULL, NULL)
     return True
 
 
@@ -975,7 +1017,7 @@ cdef void _dealt(const real *x, real *y, const Axis *op, Py_ssize_t j0, Py_ssize
         else:
             if wait:
                 stop = min(stop, j + wait)
-            _signal(x + op.first[j], 1, target, 1, op, j, stop, op.first[j], 1)
+            _signal(x + op.first[j], 1, target, 1, op, j, stop, op.first[j], 1, NULL, NULL)
         if large:
             burnpy_stream(y + j - j0, blocks, (stop - j) * sizeof(real))
         j = stop
@@ -1130,28 +1172,46 @@ cdef inline Py_ssize_t _alike(const Axis *op, Py_ssize_t j, Py_ssize_t j1, bint 
 
 
 cdef void _signal(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, const Axis *op, Py_ssize_t j0, Py_ssize_t j1,
-                  Py_ssize_t base, Py_ssize_t inner) noexcept nogil:
-    """`_rows` of a single element, or of up to four that follow one another: runs of like length in tight loops."""
-    cdef Py_ssize_t j = j0, stop, done, taps
+                  Py_ssize_t base, Py_ssize_t inner, const burnpy_across *rows, real *aside) noexcept nogil:
+    """`_rows` of a single element, or of up to four that follow one another: runs of like length in tight loops.
+
+    With ``rows`` what they weigh is the sum of some; ``aside`` is room for it, and inner elements follow one another.
+    """
+    cdef Py_ssize_t j = j0, stop, taps, size
     cdef const real *w
     cdef const real *start = x - base * sx
-    cdef bint mixed
+    cdef bint mixed, done
     while j < j1:
         stop = _alike(op, j, j1, &mixed)
         w = <const real *>op.weights + op.offset[j]
         taps = op.taps[j]
-        done = 0
+        done = False
         if real is float:
-            if taps and not mixed and sx == inner and sy == inner:
+            if taps and not mixed and sx == inner and sy == inner and inner <= PIXEL:
                 if inner > 1:
-                    done = burnpy_pixels(start, y, op.first + j, w, taps, stop - j, inner, op.ahead)
+                    done = burnpy_pixels(start, y, op.first + j, w, taps, stop - j, inner, rows)
                 else:
-                    done = burnpy_quads(start, y, op.first + j, w, taps, stop - j, op.ahead)
-        if taps == 0 or inner > 1:
-            _rows(start + op.first[j + done] * sx, sx, y + done * sy, sy, op, j + done, stop, op.first[j + done], inner,
-                  NULL)
-        elif done < stop - j:
-            _singles(start, sx, y + done * sy, sy, op, j + done, stop, mixed, w + done * taps)
+                    done = burnpy_quads(start, y, op.first + j, w, taps, stop - j, op.ahead, rows)
+        if done:
+            pass
+        elif rows != NULL and taps and not mixed:
+            if real is float:
+                burnpy_windows_f32(start, y, op.first + j, w, taps, stop - j, inner, rows)
+            else:
+                burnpy_windows_f64(start, y, op.first + j, w, taps, stop - j, inner, rows)
+        elif rows != NULL:
+            size = (_end(op, stop - 1) - op.first[j]) * inner
+            if real is float:
+                burnpy_row_f32(aside, start + op.first[j] * inner, rows.step, <const real *>rows.weights, rows.count,
+                               size, 0)
+            else:
+                burnpy_row_f64(aside, start + op.first[j] * inner, rows.step, <const real *>rows.weights, rows.count,
+                               size, 0)
+            _signal(aside, inner, y, inner, op, j, stop, op.first[j], inner, NULL, NULL)
+        elif taps == 0 or inner > 1:
+            _rows(start + op.first[j] * sx, sx, y, sy, op, j, stop, op.first[j], inner, NULL)
+        else:
+            _singles(start, sx, y, sy, op, j, stop, mixed, w)
         y += (stop - j) * sy
         j = stop
 

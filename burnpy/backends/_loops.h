@@ -462,8 +462,69 @@ BURNPY_ROW(burnpy_row_f64, burnpy_rows_f64, double, burnpy_vector_f64, burnpy_we
         }                                                                                                              \
     }
 
-/* Runs of an even number of weights, none of them 0, of single elements: those of four outputs at a time are multiplied as they
- * lie, and the products transposed, so that each sum is made in its order. Returns how many outputs are done. */
+/* Rows, `step` apart, whose sum is what runs weigh, so that two axes are done at once; or none but the one given. */
+typedef struct {
+    const void *weights; /* of `count` rows, none of them 0 */
+    ptrdiff_t count, step;
+} burnpy_across;
+
+#define BURNPY_OVER_ROWS(sum, real, rows, load)                                                                        \
+    if ((rows).count) {                                                                                                \
+        const real *weights = (const real *)(rows).weights;                                                            \
+        sum = weights[0] * sum;                                                                                        \
+        BURNPY_UNROLL_BY_4 for (ptrdiff_t r = 1, at = (rows).step; r < (rows).count; r++, at += (rows).step)           \
+            sum += weights[r] * load;                                                                                  \
+    }
+
+/* What one run makes of as many elements as `type` has, `inner` elements from one input to the next. */
+#define BURNPY_WINDOW(name, real, type)                                                                                \
+    BURNPY_INLINE type name(const real *x, const real *w, ptrdiff_t taps, ptrdiff_t inner, burnpy_across rows) {       \
+        type sum = *(const type *)x;                                                                                   \
+        BURNPY_OVER_ROWS(sum, real, rows, *(const type *)(x + at));                                                    \
+        sum = w[0] * sum;                                                                                              \
+        BURNPY_UNROLL_BY_4 for (ptrdiff_t k = 1; k < taps; k++) {                                                      \
+            const real *from = x + k * inner;                                                                          \
+            type next = *(const type *)from;                                                                           \
+            BURNPY_OVER_ROWS(next, real, rows, *(const type *)(from + at));                                            \
+            sum += w[k] * next;                                                                                        \
+        }                                                                                                              \
+        return sum;                                                                                                    \
+    }
+
+BURNPY_WINDOW(burnpy_window_f32, float, burnpy_vector_f32)
+BURNPY_WINDOW(burnpy_window_f64, double, burnpy_vector_f64)
+BURNPY_WINDOW(burnpy_window_one_f32, float, float)
+BURNPY_WINDOW(burnpy_window_one_f64, double, double)
+
+/* Several runs of `taps` weights, none of them 0, each of `inner` contiguous elements; the last register of those begins so
+ * early that it ends with them. */
+#define BURNPY_WINDOWS(name, real, vector, window, window_one)                                                         \
+    BURNPY_INLINE void name##_of(const real *x, real *y, const ptrdiff_t *first, const real *w, ptrdiff_t taps,        \
+                                 ptrdiff_t runs, ptrdiff_t inner, burnpy_across rows) {                                \
+        const ptrdiff_t lanes = sizeof(vector) / sizeof(real);                                                         \
+        for (ptrdiff_t j = 0; j < runs; j++, y += inner, w += taps) {                                                  \
+            const real *from = x + first[j] * inner;                                                                   \
+            ptrdiff_t c = 0;                                                                                           \
+            for (; c + lanes <= inner; c += lanes)                                                                     \
+                *(vector *)(y + c) = window(from + c, w, taps, inner, rows);                                           \
+            if (inner < lanes)                                                                                         \
+                for (; c < inner; c++)                                                                                 \
+                    y[c] = window_one(from + c, w, taps, inner, rows);                                                 \
+            else if (c < inner)                                                                                        \
+                *(vector *)(y + inner - lanes) = window(from + inner - lanes, w, taps, inner, rows);                   \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static void name(const real *x, real *y, const ptrdiff_t *first, const real *w, ptrdiff_t taps, ptrdiff_t runs,    \
+                     ptrdiff_t inner, const burnpy_across *rows) {                                                     \
+        if (taps == 2 && rows->count == 2)                                                                             \
+            name##_of(x, y, first, w, 2, runs, inner, (burnpy_across){rows->weights, 2, rows->step});                  \
+        else                                                                                                           \
+            name##_of(x, y, first, w, taps, runs, inner, *rows);                                                       \
+    }
+
+BURNPY_WINDOWS(burnpy_windows_f32, float, burnpy_vector_f32, burnpy_window_f32, burnpy_window_one_f32)
+BURNPY_WINDOWS(burnpy_windows_f64, double, burnpy_vector_f64, burnpy_window_f64, burnpy_window_one_f64)
+
 #ifdef BURNPY_DEALS
 typedef float burnpy_quad __attribute__((vector_size(16), aligned(4), may_alias));
 
@@ -476,102 +537,133 @@ static inline burnpy_quad burnpy_pairs(const float *a, const float *b) {
     return (burnpy_quad)(burnpy_words){first, second};
 }
 
-BURNPY_INLINE ptrdiff_t burnpy_quads_of(const float *x, float *restrict y, const ptrdiff_t *first, const float *w,
-                                        ptrdiff_t taps, ptrdiff_t runs, ptrdiff_t ahead) {
-    ptrdiff_t j = 0;
-    const int dense = runs && (first[runs - 1] - first[0]) * 2 * (ptrdiff_t)sizeof(float) <= runs * 64; /* two in 64 bytes */
-    for (; j + 4 <= runs; j += 4, w += 4 * taps) {
-        const float *a = x + first[j], *b = x + first[j + 1], *c = x + first[j + 2], *d = x + first[j + 3];
-        if (ahead) {
-            BURNPY_PREFETCH(a + ahead);
-            BURNPY_PREFETCH(c + ahead);
-            if (!dense) {
-                BURNPY_PREFETCH(b + ahead);
-                BURNPY_PREFETCH(d + ahead);
-            }
-        }
-        burnpy_quad sum = {0};
-        BURNPY_UNROLL for (ptrdiff_t k = 0; k + 4 <= taps; k += 4) {
-            burnpy_quad p = *(const burnpy_quad *)(w + k) * *(const burnpy_quad *)(a + k);
-            burnpy_quad q = *(const burnpy_quad *)(w + taps + k) * *(const burnpy_quad *)(b + k);
-            burnpy_quad r = *(const burnpy_quad *)(w + 2 * taps + k) * *(const burnpy_quad *)(c + k);
-            burnpy_quad s = *(const burnpy_quad *)(w + 3 * taps + k) * *(const burnpy_quad *)(d + k);
-            burnpy_quad pq = BURNPY_SHUFFLE(p, q, 0, 4, 1, 5), rs = BURNPY_SHUFFLE(r, s, 0, 4, 1, 5);
-            burnpy_quad of_first = BURNPY_SHUFFLE(pq, rs, 0, 1, 4, 5);
-            if (k)
-                sum += of_first;
-            else
-                sum = of_first;
-            sum += BURNPY_SHUFFLE(pq, rs, 2, 3, 6, 7);
-            pq = BURNPY_SHUFFLE(p, q, 2, 6, 3, 7), rs = BURNPY_SHUFFLE(r, s, 2, 6, 3, 7);
-            sum += BURNPY_SHUFFLE(pq, rs, 0, 1, 4, 5);
-            sum += BURNPY_SHUFFLE(pq, rs, 2, 3, 6, 7);
-        }
-        if (taps % 4) {
-            ptrdiff_t k = taps - 2;
-            burnpy_quad pq = burnpy_pairs(a + k, b + k), rs = burnpy_pairs(c + k, d + k);
-            if (taps == 2) { /* weights that follow one another */
-                pq = *(const burnpy_quad *)w * pq;
-                rs = *(const burnpy_quad *)(w + 4) * rs;
-            } else {
-                pq = burnpy_pairs(w + k, w + taps + k) * pq;
-                rs = burnpy_pairs(w + 2 * taps + k, w + 3 * taps + k) * rs;
-            }
-            burnpy_quad of_first = BURNPY_SHUFFLE(pq, rs, 0, 2, 4, 6);
-            if (k)
-                sum += of_first;
-            else
-                sum = of_first;
-            sum += BURNPY_SHUFFLE(pq, rs, 1, 3, 5, 7);
-        }
-        *(burnpy_quad *)(y + j) = sum;
-    }
-    return j;
+BURNPY_INLINE burnpy_quad burnpy_quad_of(const float *x, burnpy_across rows) {
+    burnpy_quad sum = *(const burnpy_quad *)x;
+    BURNPY_OVER_ROWS(sum, float, rows, *(const burnpy_quad *)(x + at));
+    return sum;
 }
 
-static ptrdiff_t burnpy_quads(const float *x, float *y, const ptrdiff_t *first, const float *w, ptrdiff_t taps,
-                              ptrdiff_t runs, ptrdiff_t ahead) {
-    switch (taps) {
-    case 2: return burnpy_quads_of(x, y, first, w, 2, runs, ahead);
-    case 4: return burnpy_quads_of(x, y, first, w, 4, runs, ahead);
-    case 6: return burnpy_quads_of(x, y, first, w, 6, runs, ahead);
-    default: return taps % 2 ? 0 : burnpy_quads_of(x, y, first, w, taps, runs, ahead);
+BURNPY_INLINE burnpy_quad burnpy_pairs_of(const float *a, const float *b, burnpy_across rows) {
+    burnpy_quad sum = burnpy_pairs(a, b);
+    BURNPY_OVER_ROWS(sum, float, rows, burnpy_pairs(a + at, b + at));
+    return sum;
+}
+
+/* Calls with numbers of taps and of rows that the compiler knows. */
+#define BURNPY_BY_TAPS(call, taps, rows)                                                                               \
+    switch (taps) {                                                                                                    \
+    case 2: BURNPY_BY_ROWS(call, 2, rows); break;                                                                      \
+    case 4: BURNPY_BY_ROWS(call, 4, rows); break;                                                                      \
+    case 6: BURNPY_BY_ROWS(call, 6, rows); break;                                                                      \
+    default: BURNPY_BY_ROWS(call, taps, rows);                                                                         \
     }
+#define BURNPY_BY_ROWS(call, taps, rows)                                                                               \
+    if (!rows)                                                                                                         \
+        call(taps, ((burnpy_across){NULL, 0, 0}));                                                                       \
+    else if (rows->count == taps)                                                                                      \
+        call(taps, ((burnpy_across){rows->weights, taps, rows->step}));                                                  \
+    else                                                                                                               \
+        call(taps, *rows)
+
+/* Of four runs of an even number of weights, none of them 0, of single elements: they are multiplied as they lie, and the
+ * products transposed, so that each sum is made in its order. */
+BURNPY_INLINE burnpy_quad burnpy_four(const float *x, const ptrdiff_t *first, const float *w, ptrdiff_t taps,
+                                      burnpy_across rows) {
+    const float *a = x + first[0], *b = x + first[1], *c = x + first[2], *d = x + first[3];
+    burnpy_quad sum = {0};
+    BURNPY_UNROLL for (ptrdiff_t k = 0; k + 4 <= taps; k += 4) {
+        burnpy_quad p = *(const burnpy_quad *)(w + k) * burnpy_quad_of(a + k, rows);
+        burnpy_quad q = *(const burnpy_quad *)(w + taps + k) * burnpy_quad_of(b + k, rows);
+        burnpy_quad r = *(const burnpy_quad *)(w + 2 * taps + k) * burnpy_quad_of(c + k, rows);
+        burnpy_quad s = *(const burnpy_quad *)(w + 3 * taps + k) * burnpy_quad_of(d + k, rows);
+        burnpy_quad pq = BURNPY_SHUFFLE(p, q, 0, 4, 1, 5), rs = BURNPY_SHUFFLE(r, s, 0, 4, 1, 5);
+        burnpy_quad of_first = BURNPY_SHUFFLE(pq, rs, 0, 1, 4, 5);
+        if (k)
+            sum += of_first;
+        else
+            sum = of_first;
+        sum += BURNPY_SHUFFLE(pq, rs, 2, 3, 6, 7);
+        pq = BURNPY_SHUFFLE(p, q, 2, 6, 3, 7), rs = BURNPY_SHUFFLE(r, s, 2, 6, 3, 7);
+        sum += BURNPY_SHUFFLE(pq, rs, 0, 1, 4, 5);
+        sum += BURNPY_SHUFFLE(pq, rs, 2, 3, 6, 7);
+    }
+    if (taps % 4) {
+        ptrdiff_t k = taps - 2;
+        burnpy_quad pq = burnpy_pairs_of(a + k, b + k, rows), rs = burnpy_pairs_of(c + k, d + k, rows);
+        if (taps == 2) { /* weights that follow one another */
+            pq = *(const burnpy_quad *)w * pq;
+            rs = *(const burnpy_quad *)(w + 4) * rs;
+        } else {
+            pq = burnpy_pairs(w + k, w + taps + k) * pq;
+            rs = burnpy_pairs(w + 2 * taps + k, w + 3 * taps + k) * rs;
+        }
+        burnpy_quad of_first = BURNPY_SHUFFLE(pq, rs, 0, 2, 4, 6);
+        if (k)
+            sum += of_first;
+        else
+            sum = of_first;
+        sum += BURNPY_SHUFFLE(pq, rs, 1, 3, 5, 7);
+    }
+    return sum;
+}
+
+BURNPY_INLINE void burnpy_quads_of(const float *x, float *restrict y, const ptrdiff_t *first, const float *w, ptrdiff_t taps,
+                                   ptrdiff_t runs, ptrdiff_t ahead, burnpy_across rows) {
+    const int dense = (first[runs - 1] - first[0]) * 2 * (ptrdiff_t)sizeof(float) <= runs * 64; /* two in 64 bytes */
+    ptrdiff_t j = 0;
+    for (; j + 4 <= runs; j += 4) {
+        const float *later = x + ahead;
+        for (ptrdiff_t r = 0; ahead && r < (rows.count ? rows.count : 1); r++, later += rows.step) {
+            BURNPY_PREFETCH(later + first[j]);
+            BURNPY_PREFETCH(later + first[j + 2]);
+            if (!dense) {
+                BURNPY_PREFETCH(later + first[j + 1]);
+                BURNPY_PREFETCH(later + first[j + 3]);
+            }
+        }
+        *(burnpy_quad *)(y + j) = burnpy_four(x, first + j, w + j * taps, taps, rows);
+    }
+    j = runs - 4; /* the last outputs are made twice, alike */
+    *(burnpy_quad *)(y + j) = burnpy_four(x, first + j, w + j * taps, taps, rows);
+}
+
+/* Several such runs of single elements; false if there are too few, or their weights are not even in number. */
+static int burnpy_quads(const float *x, float *y, const ptrdiff_t *first, const float *w, ptrdiff_t taps, ptrdiff_t runs,
+                        ptrdiff_t ahead, const burnpy_across *rows) {
+    if (runs < 4 || taps % 2)
+        return 0;
+#define BURNPY_QUADS(taps, rows) burnpy_quads_of(x, y, first, w, taps, runs, ahead, rows)
+    BURNPY_BY_TAPS(BURNPY_QUADS, taps, rows)
+    return 1;
 }
 
 /* Runs of pixels of 2 to 4 contiguous elements, all elements of one at a time. What a pixel has no element for is read from
- * the next one and overwritten by it, so the last is left to others, and so are those that end where the inputs end. Returns
- * how many outputs are done. */
-BURNPY_INLINE ptrdiff_t burnpy_pixels_of(const float *x, float *y, const ptrdiff_t *first, const float *w, ptrdiff_t taps,
-                                         ptrdiff_t runs, ptrdiff_t inner, ptrdiff_t ahead) {
+ * the next one and overwritten by it, so the last is done element by element, and so are those that end where the inputs
+ * end. */
+BURNPY_WINDOW(burnpy_pixel, float, burnpy_quad)
+
+BURNPY_INLINE void burnpy_pixels_of(const float *x, float *y, const ptrdiff_t *first, const float *w, ptrdiff_t taps,
+                                    ptrdiff_t runs, ptrdiff_t inner, burnpy_across rows) {
     const ptrdiff_t last = (first[runs - 1] + taps) * inner - 4;
-    ptrdiff_t j = 0;
-    for (; j < runs - 1 && (first[j] + taps - 1) * inner <= last; j++, w += taps) {
-        const float *from = x + first[j] * inner;
-        if (ahead) {
-            BURNPY_PREFETCH(from + ahead);
-            BURNPY_PREFETCH(from + ahead + taps * inner - 1);
-        }
-        burnpy_quad sum = w[0] * *(const burnpy_quad *)from;
-        BURNPY_UNROLL for (ptrdiff_t k = 1; k < taps; k++)
-            sum += w[k] * *(const burnpy_quad *)(from + k * inner);
-        *(burnpy_quad *)(y + j * inner) = sum;
-    }
-    return j;
+    ptrdiff_t j = 0, safe = runs - 1;
+    while (safe > 0 && (first[safe - 1] + taps - 1) * inner > last)
+        safe--;
+    for (; j < safe; j++)
+        *(burnpy_quad *)(y + j * inner) = burnpy_pixel(x + first[j] * inner, w + j * taps, taps, inner, rows);
+    for (; j < runs; j++)
+        for (ptrdiff_t c = 0; c < inner; c++)
+            y[j * inner + c] = burnpy_window_one_f32(x + first[j] * inner + c, w + j * taps, taps, inner, rows);
 }
 
-static ptrdiff_t burnpy_pixels(const float *x, float *y, const ptrdiff_t *first, const float *w, ptrdiff_t taps,
-                               ptrdiff_t runs, ptrdiff_t inner, ptrdiff_t ahead) {
-    switch (taps) {
-    case 2: return burnpy_pixels_of(x, y, first, w, 2, runs, inner, ahead);
-    case 4: return burnpy_pixels_of(x, y, first, w, 4, runs, inner, ahead);
-    case 6: return burnpy_pixels_of(x, y, first, w, 6, runs, inner, ahead);
-    default: return burnpy_pixels_of(x, y, first, w, taps, runs, inner, ahead);
-    }
+static int burnpy_pixels(const float *x, float *y, const ptrdiff_t *first, const float *w, ptrdiff_t taps, ptrdiff_t runs,
+                         ptrdiff_t inner, const burnpy_across *rows) {
+#define BURNPY_PIXELS(taps, rows) burnpy_pixels_of(x, y, first, w, taps, runs, inner, rows)
+    BURNPY_BY_TAPS(BURNPY_PIXELS, taps, rows)
+    return 1;
 }
 #else
-#define burnpy_quads(x, y, first, w, taps, runs, ahead) 0
-#define burnpy_pixels(x, y, first, w, taps, runs, inner, ahead) 0
+#define burnpy_quads(x, y, first, w, taps, runs, ahead, rows) 0
+#define burnpy_pixels(x, y, first, w, taps, runs, inner, rows) 0
 #endif
 
 /* Several runs whose number of weights, none of them 0, changes from one to the next: of each the few elements of `weigh`. */

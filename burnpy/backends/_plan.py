@@ -54,8 +54,8 @@ def _pass_order(shape: Sequence[int], operators: Sequence[Operator | None]) -> t
 
     def work(order: tuple[int, ...]) -> float:
         extent: list[float] = list(shape)
-        if len(order) > 1 and order[1] < order[0]:
-            extent[order[1]] = _weighed(made[order[0]], made[order[1]])
+        if len(order) > 1:
+            extent[order[1]] = _left(made[order[0]], made[order[1]], order[1] < order[0])
         total = 0.0
         for axis in order:
             operator = made[axis]
@@ -66,9 +66,13 @@ def _pass_order(shape: Sequence[int], operators: Sequence[Operator | None]) -> t
     return min(itertools.permutations(reversed(axes)), key=work)
 
 
-def _weighed(first: Operator, second: Operator) -> float:
-    """Return how many inputs of ``second`` are left for it by ``first``, which goes along a later axis; see `Plan`."""
-    return second.mean * second.m if second.apart and first.row_by_row else second.n
+def _left(first: Operator, second: Operator, earlier: bool) -> float:
+    """Return how many inputs of ``second``, along an axis ``earlier`` than the other or not, ``first`` is applied for.
+
+    Those that are weighed, if `Plan` does both together.
+    """
+    together = first.row_by_row if earlier else first.apart and not first.copies and not second.copies
+    return second.mean * second.m if second.apart and together else second.n
 
 
 def _work_per_output(operator: Operator, last: bool) -> float:
@@ -113,7 +117,7 @@ def _is_enough(
     """Tell whether a box that was halved along ``axis`` is not too small."""
     operator = operators[axis]
     if operator is not None:
-        twice = order[1:] == (axis,) and not operator.copies and enough > 1
+        twice = order[1:] == (axis,) and not (operator.copies or operator.apart) and enough > 1
         return box[axis] >= (ENOUGH_BETWEEN if twice else enough)
     first = min(order)
     return len(order) > 1 or axis > first or math.prod(box[:first]) >= enough
