@@ -186,6 +186,18 @@ def test_two_axes_done_together_give_the_bits_of_one_after_the_other(rows, colum
                     room[:] = np.nan
 
 
+@pytest.mark.parametrize("order", list(itertools.permutations(range(4)))[::3])
+def test_what_follows_two_axes_done_together_reads_what_they_made(order):
+    rng = np.random.default_rng(5)
+    made = [apart_operator(rng, m, [2], 3, SINGLE) for m in (3, 4, 5, 6)]
+    expected = x = rng.standard_normal([operator.n for operator, _ in made]).astype(SINGLE)
+    for axis in order:
+        expected = left_to_right(expected, made[axis][1], axis)
+    operators = padded([operator for operator, _ in made], None)
+    plan = Plan(padded(x.shape, 1), operators, tuple(MAX_AXES - 4 + axis for axis in order), padded((3, 2, 5, 3), 1))
+    assert run(plan, x, expected.shape).tobytes() == expected.tobytes()
+
+
 def test_a_range_of_boxes_touches_nothing_else():
     rng = np.random.default_rng(1)
     operator, _ = random_operator(rng, 10, 12, DOUBLE)

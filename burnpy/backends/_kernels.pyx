@@ -8,9 +8,9 @@ and weighs those (`_columns`); runs of a single weight 1, or of none, are copied
 `_scatter`, where most runs are empty, and `_signal`, where there is one row, or where most inputs are not weighed. Large
 sources are asked for ahead, and large results written past the cache.
 Several axes are done box by box of the output, so that what stands between two axes stays in cache (`_box`); where no input
-is weighed twice, two of them are done together, row by row of the output (`_both`, `_picked`). Half precision
-is converted there too, on the way in and on the way out (`_convert`). Every output is the sum of its products from left to
-right, whichever way it is reached, so that bits depend on neither path, box, thread nor instruction set.
+is weighed twice, two of them are done together, row by row of the output (`_both`, `_picked`). Half precision is converted
+there too, on the way in and on the way out (`_convert`). Every output is the sum of its products from left to right,
+whichever way it is reached, so that bits depend on neither path, box, thread nor instruction set.
 """
 
 from cpython.buffer cimport PyBUF_RECORDS, PyBUF_RECORDS_RO, PyBuffer_Release, PyObject_GetBuffer
@@ -289,6 +289,13 @@ cdef class Operator:
             widest = max(widest, _end(&axis, stop - 1) - axis.first[j])
         return widest
 
+    def is_done_with(self, Operator second, bint earlier):
+        """Tell whether it is done together with ``second``, the next one, along an axis ``earlier`` than its own or not.
+
+        An output of the earlier axis is best made at once if no input is weighed twice for it.
+        """
+        return second.apart and (self.row_by_row if earlier else self.apart and not (self.copies or second.copies))
+
     cdef Axis view(self) noexcept:
         cdef Axis axis
         axis.runs = self.first.shape[0]
@@ -449,6 +456,7 @@ cdef class Plan:
         if not order or sorted(order) != [d for d in range(DIMS) if operators[d] is not None]:
             raise ValueError("order must name every axis that has an operator, once")
         cdef Layout *layout = &self.layout
+        layout.both = False
         self.operators, self.order, self.box = operators, order, box
         layout.steps = len(order)
         self.boxes = 1
@@ -474,7 +482,8 @@ cdef class Plan:
         cdef _Shuffle shuffle = (<Operator>operators[max(order)]).shuffle(_product(shape[max(order) + 1:]))
         if shuffle is not None:
             layout.axes[<int>max(order)].shuffle = &shuffle.table
-        layout.both = len(order) > 1 and not half and self._together(*order[:2])
+        if len(order) > 1:
+            layout.both = not half and operators[order[0]].is_done_with(operators[order[1]], order[1] < order[0])
         layout.scratch = self._largest_between()
         if half:
             layout.outside = _product(box)
@@ -511,11 +520,6 @@ cdef class Plan:
         return _product(
             n if operator is None or d == max(self.order) else min(n, operator.mean * operator.m)
             for d, (n, operator) in enumerate(zip(self.layout.n, self.operators)))
-
-    def _together(self, first, second):
-        """Tell whether an output of the earlier axis is best made at once, as it is if no input is weighed twice for it."""
-        cdef Operator one = self.operators[first], other = self.operators[second]
-        return other.apart and (one.row_by_row if second < first else one.apart and not one.copies and not other.copies)
 
     def _source_of_a_box(self):
         """Return over how many inputs along every axis a box reaches at most."""
@@ -645,7 +649,7 @@ cdef void _box(const Layout *plan, const char *x, const Py_ssize_t *x_strides, c
         extent[axis] = stop[axis] - start[axis]
         op = plan.axes[axis]
         op.far = p == 0 and plan.far
-        target = between + p % 2 * plan.scratch
+        target = between + plan.scratch if source == between else between
         p += 2 if both else 1
         _pack(extent, packed)
         if p == plan.steps and plan.half:

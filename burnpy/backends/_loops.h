@@ -559,11 +559,18 @@ BURNPY_INLINE burnpy_quad burnpy_pairs_of(const float *a, const float *b, burnpy
     }
 #define BURNPY_BY_ROWS(call, taps, rows)                                                                               \
     if (!rows)                                                                                                         \
-        call(taps, ((burnpy_across){NULL, 0, 0}));                                                                       \
+        call(taps, ((burnpy_across){NULL, 0, 0}));                                                                     \
     else if (rows->count == taps)                                                                                      \
-        call(taps, ((burnpy_across){rows->weights, taps, rows->step}));                                                  \
+        call(taps, ((burnpy_across){rows->weights, taps, rows->step}));                                                \
     else                                                                                                               \
         call(taps, *rows)
+
+/* A sum begins with its first term, not with 0. */
+BURNPY_INLINE burnpy_quad burnpy_plus(burnpy_quad sum, burnpy_quad term, int begun) {
+    if (begun)
+        return sum + term;
+    return term;
+}
 
 /* Of four runs of an even number of weights, none of them 0, of single elements: they are multiplied as they lie, and the
  * products transposed, so that each sum is made in its order. */
@@ -577,11 +584,7 @@ BURNPY_INLINE burnpy_quad burnpy_four(const float *x, const ptrdiff_t *first, co
         burnpy_quad r = *(const burnpy_quad *)(w + 2 * taps + k) * burnpy_quad_of(c + k, rows);
         burnpy_quad s = *(const burnpy_quad *)(w + 3 * taps + k) * burnpy_quad_of(d + k, rows);
         burnpy_quad pq = BURNPY_SHUFFLE(p, q, 0, 4, 1, 5), rs = BURNPY_SHUFFLE(r, s, 0, 4, 1, 5);
-        burnpy_quad of_first = BURNPY_SHUFFLE(pq, rs, 0, 1, 4, 5);
-        if (k)
-            sum += of_first;
-        else
-            sum = of_first;
+        sum = burnpy_plus(sum, BURNPY_SHUFFLE(pq, rs, 0, 1, 4, 5), k > 0);
         sum += BURNPY_SHUFFLE(pq, rs, 2, 3, 6, 7);
         pq = BURNPY_SHUFFLE(p, q, 2, 6, 3, 7), rs = BURNPY_SHUFFLE(r, s, 2, 6, 3, 7);
         sum += BURNPY_SHUFFLE(pq, rs, 0, 1, 4, 5);
@@ -597,11 +600,7 @@ BURNPY_INLINE burnpy_quad burnpy_four(const float *x, const ptrdiff_t *first, co
             pq = burnpy_pairs(w + k, w + taps + k) * pq;
             rs = burnpy_pairs(w + 2 * taps + k, w + 3 * taps + k) * rs;
         }
-        burnpy_quad of_first = BURNPY_SHUFFLE(pq, rs, 0, 2, 4, 6);
-        if (k)
-            sum += of_first;
-        else
-            sum = of_first;
+        sum = burnpy_plus(sum, BURNPY_SHUFFLE(pq, rs, 0, 2, 4, 6), k > 0);
         sum += BURNPY_SHUFFLE(pq, rs, 1, 3, 5, 7);
     }
     return sum;
@@ -623,8 +622,10 @@ BURNPY_INLINE void burnpy_quads_of(const float *x, float *restrict y, const ptrd
         }
         *(burnpy_quad *)(y + j) = burnpy_four(x, first + j, w + j * taps, taps, rows);
     }
-    j = runs - 4; /* the last outputs are made twice, alike */
-    *(burnpy_quad *)(y + j) = burnpy_four(x, first + j, w + j * taps, taps, rows);
+    if (j < runs) { /* the last outputs are some of those before as well, made twice, alike */
+        j = runs - 4;
+        *(burnpy_quad *)(y + j) = burnpy_four(x, first + j, w + j * taps, taps, rows);
+    }
 }
 
 /* Several such runs of single elements; false if there are too few, or their weights are not even in number. */

@@ -54,8 +54,8 @@ def _pass_order(shape: Sequence[int], operators: Sequence[Operator | None]) -> t
 
     def work(order: tuple[int, ...]) -> float:
         extent: list[float] = list(shape)
-        if len(order) > 1:
-            extent[order[1]] = _left(made[order[0]], made[order[1]], order[1] < order[0])
+        if len(order) > 1 and made[order[0]].is_done_with(made[order[1]], order[1] < order[0]):
+            extent[order[1]] = made[order[1]].mean * made[order[1]].m  # no others need be seen
         total = 0.0
         for axis in order:
             operator = made[axis]
@@ -64,15 +64,6 @@ def _pass_order(shape: Sequence[int], operators: Sequence[Operator | None]) -> t
         return total
 
     return min(itertools.permutations(reversed(axes)), key=work)
-
-
-def _left(first: Operator, second: Operator, earlier: bool) -> float:
-    """Return how many inputs of ``second``, along an axis ``earlier`` than the other or not, ``first`` is applied for.
-
-    Those that are weighed, if `Plan` does both together.
-    """
-    together = first.row_by_row if earlier else first.apart and not first.copies and not second.copies
-    return second.mean * second.m if second.apart and together else second.n
 
 
 def _work_per_output(operator: Operator, last: bool) -> float:

@@ -117,6 +117,7 @@ class _Job:
     source: tuple[int, ...]
     target: tuple[int, ...]
     order: tuple[int, ...]  # the axes from the slowest to the fastest in memory
+    contiguous: bool  # as they are, without gaps
     back: tuple[int, ...]  # the transposition that puts them in place again
     packed: tuple[int, ...]  # the target in the order of memory
     make_plan: Callable[[], Plan]
@@ -166,9 +167,8 @@ def _job(
     back = tuple(axes.index(axis) for axis in range(len(axes)))
     packed = tuple(target[axis] for axis in axes)
     short = all(is_short(n, m, options, backward) for n, m in zip(source[2:], target[2:], strict=True))
-    return _Job(
-        source, target, axes, back, packed, make, make() if short and source != target and 0 not in target else None
-    )
+    plan = make() if short and source != target and 0 not in target else None
+    return _Job(source, target, axes, order is None, back, packed, make, plan)
 
 
 def _apply(x: NDArray[FloatT], job: _Job) -> NDArray[FloatT]:
@@ -176,7 +176,7 @@ def _apply(x: NDArray[FloatT], job: _Job) -> NDArray[FloatT]:
     dtype = x.dtype if x.dtype.isnative else x.dtype.newbyteorder("=")
     if job.source == job.target:
         return np.array(x, dtype=dtype, order="K", subok=False)
-    if x.flags.c_contiguous and x.dtype is dtype and x.flags.aligned:
+    if job.contiguous and x.dtype is dtype and x.flags.aligned:
         result = np.empty(job.target, dtype)
         if result.size:
             _run(job, x, result)
