@@ -173,6 +173,32 @@ def test_helpers_that_slept_are_woken():
         assert time.monotonic() < deadline
 
 
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="threads cannot be placed on this system")
+def test_a_helper_kept_from_work_by_its_caller_is_moved_and_may_go_where_it_might_before():
+    plan, x, y = rows_to_resize(50)
+    _pool.forget()
+    others = set(threading.enumerate())
+    plan.run(x, y, 0, plan.boxes, 2)
+    helper = (set(threading.enumerate()) - others).pop().native_id or -1
+    before = os.sched_getaffinity(0)
+    if len(before) < 2:
+        pytest.skip("one processor")
+    own = min(before)
+    try:
+        os.sched_setaffinity(0, {own})
+        for _ in range(100):
+            os.sched_setaffinity(helper, {own})
+            for _ in range(3):
+                plan.run(x, y, 0, plan.boxes, 2)  # the helper waits for the caller's processor
+            os.sched_setaffinity(helper, before)  # which alone moves nothing
+            for _ in range(10):
+                plan.run(x, y, 0, plan.boxes, 2)
+            assert os.sched_getaffinity(helper) == before
+        assert os.sched_getaffinity(0) == {own}
+    finally:
+        os.sched_setaffinity(0, before)
+
+
 def test_there_are_no_more_helpers_than_asked_for():
     plan, x, y = rows_to_resize(50)
     _pool.forget()

@@ -1,6 +1,13 @@
-/* What Cython has no words for: words that threads share, and a processor that waits. */
+/* What Cython has no words for: words that threads share, a processor that waits, and threads that move. */
 #ifndef BURNPY_POOL_H
 #define BURNPY_POOL_H
+
+#if defined(__linux__)
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <sched.h>
+#endif
 
 #if defined(_MSC_VER)
 #include <intrin.h>
@@ -28,6 +35,22 @@ static inline void burnpy_pause(void) {
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
     __asm__ __volatile__("isb");
+#endif
+}
+
+/* Move a thread away from the processor of the caller, to any other that it may use; what it may use stays as it was. */
+static inline void burnpy_drive_away(long thread) {
+#if defined(__linux__)
+    cpu_set_t allowed, others;
+    int own = sched_getcpu();
+    if (own < 0 || own >= CPU_SETSIZE || sched_getaffinity((pid_t)thread, sizeof allowed, &allowed) != 0) return;
+    others = allowed;
+    CPU_CLR(own, &others);
+    if (CPU_COUNT(&others) > 0 && sched_setaffinity((pid_t)thread, sizeof others, &others) == 0) {
+        sched_setaffinity((pid_t)thread, sizeof allowed, &allowed);
+    }
+#else
+    (void)thread;
 #endif
 }
 

@@ -22,9 +22,11 @@ cdef extern from "_pool.h" nogil:
     long burnpy_exchange(long *word, long value)
     bint burnpy_replace(long *word, long old, long value)
     void burnpy_pause()
+    void burnpy_drive_away(long thread)
 
 cdef enum:
     SPINS = 3000  # pauses before going to sleep: 50 to 150 microseconds
+    MISSES = 3  # jobs in a row, after which a helper is moved
     ALIGNMENT = 64  # bytes, of scratch memory
     IDLE, ASLEEP, GIVEN, RUNNING, AWAITED  # what a helper is
 
@@ -38,6 +40,8 @@ cdef struct Job:
 cdef struct Helper:
     long state
     long spins
+    long thread  # the number that the system knows it by
+    long missed  # jobs in a row, which were done before it began
     Job *job
     void *scratch
     PyThread_type_lock wake, done  # held, but for the moment in which they wake the helper, or its caller
@@ -49,12 +53,14 @@ cdef class _Thread:
     cdef Helper helper
 
     def __init__(self, bint spins):
-        self.helper = Helper(IDLE, SPINS if spins else 0, NULL, NULL, PyThread_allocate_lock(), PyThread_allocate_lock())
+        self.helper = Helper(IDLE, SPINS if spins else 0, wake=PyThread_allocate_lock(), done=PyThread_allocate_lock())
         if self.helper.wake == NULL or self.helper.done == NULL:
             raise MemoryError("cannot allocate the locks of a thread")
         PyThread_acquire_lock(self.helper.wake, WAIT_LOCK)
         PyThread_acquire_lock(self.helper.done, WAIT_LOCK)
-        threading.Thread(target=self.serve, name="burnpy", daemon=True).start()
+        thread = threading.Thread(target=self.serve, name="burnpy", daemon=True)
+        thread.start()
+        self.helper.thread = getattr(thread, "native_id", -1)  # which few systems do not have
 
     def serve(self):
         with nogil:
@@ -141,14 +147,24 @@ cdef long _share(Job *job, void *scratch) noexcept nogil:
 cdef void _give(Helper *helper, Job *job, void *scratch) noexcept nogil:
     helper.job, helper.scratch = job, scratch
     if burnpy_exchange(&helper.state, GIVEN) == ASLEEP:
+        helper.missed = -1  # this one it may miss
         PyThread_release_lock(helper.wake)
 
 
 cdef void _take_back(Helper *helper) noexcept nogil:
-    """Return when a helper is done with what it was given, at once if it has not begun."""
+    """Return when a helper is done with what it was given, at once if it has not begun.
+
+    One that is awake and begins nothing waits for a processor, often for the caller's: where the system wakes it there, all
+    others being busy at that moment, it stays for milliseconds, in which each of the two only has the other's time.
+    """
     cdef long spin = 0
     if burnpy_replace(&helper.state, GIVEN, IDLE):
+        helper.missed += 1
+        if helper.missed >= MISSES and helper.spins:
+            burnpy_drive_away(helper.thread)
+            helper.missed = 0
         return
+    helper.missed = 0
     while burnpy_look(&helper.state) == RUNNING:
         if spin < helper.spins:
             burnpy_pause()
