@@ -112,6 +112,34 @@ def test_along_two_axes_too_whatever_the_memory_order(memory_order, backward, op
         assert got.tobytes() == expected.tobytes(), (x.shape, h_new, w_new)
 
 
+@pytest.mark.parametrize("dtype", [SINGLE, DOUBLE])
+@pytest.mark.parametrize("channels", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize(
+    ("mode", "backward"), [("bilinear", False), ("bilinear", True), ("bicubic", False), ("nearest", True)]
+)
+def test_so_does_an_axis_that_is_halved_together_with_another(mode, backward, channels, dtype):
+    options = InterpolateOptions(mode, align_corners=False)
+    rng = np.random.default_rng(channels)
+    for memory_order in ((0, 1, 2, 3), (0, 2, 3, 1), (0, 2, 1, 3)):
+        for h, h_new in ((60, 30), (60, 40), (50, 20), (31, 9)):
+            w = int(rng.integers(1, 150))
+            x = rng.standard_normal((2, channels, h, 2 * w)).astype(dtype)
+            x[rng.random(x.shape) < 0.01] = np.inf
+            with np.errstate(invalid="ignore"):
+                got, expected = resized(x, (2, channels, h_new, w), options, backward, memory_order)
+            np.testing.assert_array_equal(got, expected)
+
+
+def test_rows_are_weighed_one_by_one_only_where_they_are_few():
+    half_pixel = InterpolateOptions("bilinear", align_corners=False)
+    half, third = (make_operator(n, 200, half_pixel, False, 4) for n in (400, 600))
+    many = make_operator(1600, 200, InterpolateOptions("bilinear", align_corners=False, antialias=True), False, 4)
+    assert half.is_done_with(half, earlier=False)
+    assert third.is_done_with(half, earlier=False)
+    assert not many.is_done_with(half, earlier=False)
+    assert not half.is_done_with(half, earlier=True)
+
+
 @pytest.mark.parametrize("mode", ["bilinear", "bicubic", "lanczos3"])
 def test_the_loops_for_turns_and_for_sparse_inputs_are_taken_where_they_should_be(mode):
     half_pixel = InterpolateOptions(mode, align_corners=False)
@@ -133,7 +161,7 @@ def test_a_border_pixel_reads_nothing_beyond_the_array():
     x[8:-8] = 1
     inside = x[8:-8].reshape(1, 40, 3)
     for mode in ("nearest", "bilinear", "bicubic", "lanczos3"):
-        for size in (5, 80, 100):
+        for size in (5, 20, 80, 100):
             options = InterpolateOptions(mode, align_corners=False)
             operator = make_operator(40, size, options, False, 4)
             y = np.full(3 * size + 16, -1, SINGLE)

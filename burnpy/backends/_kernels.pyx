@@ -8,7 +8,8 @@ and weighs those (`_columns`); runs of a single weight 1, or of none, are copied
 `_scatter`, where most runs are empty, and `_signal`, where there is one row, or where most inputs are not weighed. Large
 sources are asked for ahead, and large results written past the cache.
 Several axes are done box by box of the output, so that what stands between two axes stays in cache (`_box`); where no input
-is weighed twice, two of them are done together, row by row of the output (`_both`, `_picked`). Half precision is converted
+is weighed twice, or few rows are before an axis that is halved, two of them are done together, row by row of the output
+(`_both`, `_picked`). Half precision is converted
 there too, on the way in and on the way out (`_convert`). Every output is the sum of its products from left to right,
 whichever way it is reached, so that bits depend on neither path, box, thread nor instruction set.
 """
@@ -41,8 +42,6 @@ cdef extern from "_loops.h" nogil:
                             const double *w, Py_ssize_t taps, Py_ssize_t runs)
     void burnpy_phases_f32(const float *x, float *y, const float *w, Py_ssize_t taps, Py_ssize_t groups, int phases)
     void burnpy_phases_f64(const double *x, double *y, const double *w, Py_ssize_t taps, Py_ssize_t groups, int phases)
-    void burnpy_halves_f32(const float *x, float *y, const float *w, Py_ssize_t taps, Py_ssize_t groups)
-    void burnpy_halves_f64(const double *x, double *y, const double *w, Py_ssize_t taps, Py_ssize_t groups)
     bint BURNPY_DEALS
     Py_ssize_t BURNPY_LANES_F32, BURNPY_LANES_F64
     void burnpy_mixed_runs_f32(const float *x, Py_ssize_t sx, float *y, Py_ssize_t sy, const Py_ssize_t *first,
@@ -56,6 +55,10 @@ cdef extern from "_loops.h" nogil:
     ctypedef struct burnpy_across:
         const void *weights
         Py_ssize_t count, step
+    void burnpy_halves_f32(const float *x, float *y, const float *w, Py_ssize_t taps, Py_ssize_t groups,
+                           const burnpy_across *rows)
+    void burnpy_halves_f64(const double *x, double *y, const double *w, Py_ssize_t taps, Py_ssize_t groups,
+                           const burnpy_across *rows)
     bint burnpy_quads(const float *x, float *y, const Py_ssize_t *first, const float *w, Py_ssize_t taps, Py_ssize_t runs,
                       Py_ssize_t ahead, const burnpy_across *rows)
     bint burnpy_pixels(const float *x, float *y, const Py_ssize_t *first, const float *w, Py_ssize_t taps, Py_ssize_t runs,
@@ -79,12 +82,14 @@ cdef extern from "_loops.h" nogil:
         const int *lowest
         const float *w
         const float *none
-        Py_ssize_t elements, taps, stride, whole, unwhole, window, step
+        Py_ssize_t elements, taps, stride, whole, unwhole, window, step, even, uneven, advance
         int registers, copies, once
     Py_ssize_t BURNPY_SHUFFLE_LANES, BURNPY_MOST_SHUFFLED, BURNPY_MOST_PICKS, BURNPY_MOST_PIXEL_PICKS
     bint BURNPY_TWO_AS_ONE
     void burnpy_shuffled(const burnpy_shuffle *table, const float *x, Py_ssize_t lx, float *y, Py_ssize_t ly,
-                         Py_ssize_t rows, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t high)
+                         Py_ssize_t rows, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t high,
+                         const burnpy_across *across)
+    bint burnpy_shuffles_across(const burnpy_shuffle *table, Py_ssize_t count)
     int burnpy_best_build()
     void burnpy_fetch(const void *x, Py_ssize_t size)
     void burnpy_stream(void *y, const void *x, size_t size)
@@ -112,6 +117,7 @@ cdef enum:
     MOST_SHUFFLED = 1 << 18  # weights spread for them, each of 4 bytes
     PIXEL = 4  # contiguous elements, or fewer, that are weighed as one
     FEW = 3  # fewer rows than this do not pay for transposing them
+    BRIEF = 4  # rows, or fewer, of any length that are weighed at the speed of memory, one output at a time
     SELDOM = 4  # one of so many inputs, or fewer, is weighed, where it does not pay to make sums of all of them
 
 MAX_AXES = DIMS
@@ -292,8 +298,11 @@ cdef class Operator:
     def is_done_with(self, Operator second, bint earlier):
         """Tell whether it is done together with ``second``, the next one, along an axis ``earlier`` than its own or not.
 
-        An output of the earlier axis is best made at once if no input is weighed twice for it.
+        An output of the earlier axis is best made at once if no input is weighed twice for it, or if so few are weighed
+        that the rows of them stay in cache, where an axis that becomes half as long does them one by one.
         """
+        if not earlier and second.phases == 1 and self.mean <= BRIEF:
+            return True
         return second.apart and (self.row_by_row if earlier else self.apart and not (self.copies or second.copies))
 
     cdef Axis view(self) noexcept:
@@ -342,10 +351,14 @@ cdef class _Shuffle:
         moved = np.minimum(first, n - taps)  # where a run would leave the inputs it gets weights of 0 before it
         source = (np.repeat(moved * inner, inner) + np.tile(np.arange(inner), len(first))).astype(np.int32)
         cdef Py_ssize_t others = (taps - 1) * inner, step = lanes, window
-        lowest, reach = _reach(source, step)
+        lowest, reach = _reach(source, step, inner)
+        if BURNPY_TWO_AS_ONE and step % inner and reach + others > 2 * lanes:  # whole pixels may do where parts do not
+            pixels, narrower = _reach(source, step - step % inner, inner)
+            if narrower + others <= 2 * lanes:
+                step, lowest, reach = step - step % inner, pixels, narrower
         if reach > 2 * lanes:
             step //= 2
-            lowest, reach = _reach(source, step)
+            lowest, reach = _reach(source, step, inner)
             if reach + others > 2 * lanes:
                 return
         cdef int registers = 1 if reach <= lanes and step == lanes else 2
@@ -362,15 +375,26 @@ cdef class _Shuffle:
         self.none = np.append(np.where((spread != 0).any(axis=0), np.float32(-0.0), np.float32(0)), more)
         zeros = np.concatenate(([-1], np.flatnonzero((spread == 0).any(axis=0)), [elements]))
         longest = int(np.argmax(np.diff(zeros)))
+        cdef Py_ssize_t size = elements - step, advance = source[size // 2 + step] - source[size // 2] if size else 0
+        unlike = (source[step:] - source[:size] != advance) | (spread[:, step:] != spread[:, :size]).any(axis=0)
+        ends = np.concatenate(([-1], np.flatnonzero(unlike), [size]))
+        alike = int(np.argmax(np.diff(ends)))
+        even, uneven = (ends[alike] + 1, ends[alike + 1] + step) if advance else (0, 0)
+        if uneven - even < 4 * step:  # too few to pay
+            even = uneven = elements
         self.table = burnpy_shuffle(&self.source[0], &self.lowest[0], &self.weights[0], &self.none[0], elements, taps,
-                                    inner, zeros[longest] + 1, zeros[longest + 1], window, step, registers, copies, once)
+                                    inner, zeros[longest] + 1, zeros[longest + 1], window, step, even, uneven, advance,
+                                    registers, copies, once)
 
 
-def _reach(source, size):
-    """Return of every ``size`` successive inputs the least, and over how many inputs any such reach at most."""
+def _reach(source, size, inner):
+    """Return of every ``size`` successive inputs the least, and over how many inputs any such reach at most.
+
+    Any that are made: if they are whole pixels of ``inner`` elements, such begin with one.
+    """
     together = np.lib.stride_tricks.sliding_window_view(source, size)
     lowest = together.min(axis=1)
-    return lowest, int((together.max(axis=1) - lowest).max()) + 1
+    return lowest, int((together.max(axis=1) - lowest)[::1 if size % inner else inner].max()) + 1
 
 
 def _unbroken(const Py_ssize_t[::1] offset, weights):
@@ -790,7 +814,11 @@ cdef void _both(const real *x, Py_ssize_t sx, Py_ssize_t step_x, real *y, Py_ssi
     cdef const Axis *down = rows.op
     cdef Py_ssize_t i, r, j, base = op.first[j0], size = (j1 - j0) * inner, seen = _end(op, j1 - 1) - base
     cdef bint few = (op.offset[j1] - op.offset[j0]) * SELDOM < seen and (inner <= PIXEL or inner * sizeof(real) >= VECTOR)
-    cdef bint direct = rows.come_first and sx == inner and sy == inner and (few or sizeof(real) == 4 and inner <= PIXEL)
+    cdef bint packed = rows.come_first and sx == inner and sy == inner
+    cdef bint direct = packed and (few or op.sparse and sizeof(real) == 4 and inner <= PIXEL)
+    cdef bint halves = BURNPY_DEALS and packed and inner == 1 and op.phases == 1 and op.widest == 2
+    cdef bint shuffles = packed and inner > 1 and op.phases == 1 and _shuffles(op, inner, sizeof(real), 1)
+    cdef bint permuted
     cdef const real *source
     cdef real *target
     cdef real *aside = <real *>rows.aside
@@ -798,11 +826,17 @@ cdef void _both(const real *x, Py_ssize_t sx, Py_ssize_t step_x, real *y, Py_ssi
     cdef Axis own = op[0]
     for i in range(rows.start, rows.stop):
         source, target = x + (down.first[i] - down.first[rows.start]) * step_x, y + (i - rows.start) * step_y
-        if direct and down.taps[i]:
+        permuted = shuffles and burnpy_shuffles_across(op.shuffle, down.taps[i])
+        if (direct or halves or permuted) and down.taps[i]:
             across = burnpy_across(<const real *>down.weights + down.offset[i], down.taps[i], step_x)
             # Every output asks for what the one in its place in the next row will see.
             own.ahead = (down.first[i + 1] - down.first[i]) * step_x if op.far and i + 1 < rows.stop else 0
-            _signal(source, inner, target, inner, &own, j0, j1, base, inner, &across, aside)
+            if permuted and _shuffled(source, target, line, &own, j0, j1, base, inner, large, blocks, &across, aside):
+                pass
+            elif halves:
+                _dealt(source, target, &own, j0, j1, base, large, blocks, &across, aside)
+            else:
+                _signal(source, inner, target, inner, &own, j0, j1, base, inner, &across, aside)
         elif rows.come_first:
             for j in range(1 if sx == inner else seen):
                 _rows(source + j * sx, step_x, aside + j * inner, 0, down, i, i + 1, down.first[i],
@@ -840,7 +874,7 @@ cdef void _line(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, const Line
     cdef bint transpose = (not op.copies and inner < vector and line.count >= FEW and op.widest * inner * VECTOR <= BLOCK
                            and not (op.sparse and packed and inner <= PIXEL))
     if _shuffles(op, inner, sizeof(real), line.count) and packed:
-        if _shuffled(x, y, line, op, j0, j1, base, inner, large, blocks):
+        if _shuffled(x, y, line, op, j0, j1, base, inner, large, blocks, NULL, NULL):
             return
     while lane < line.count:
         lanes = 1
@@ -849,7 +883,7 @@ cdef void _line(const real *x, Py_ssize_t sx, real *y, Py_ssize_t sy, const Line
         elif op.copies:
             _copies(x, sx, y, sy, op, j0, j1, base, inner, large)
         elif BURNPY_DEALS and op.phases and packed and inner == 1:
-            _dealt(x, y, op, j0, j1, base, large, blocks)
+            _dealt(x, y, op, j0, j1, base, large, blocks, NULL, NULL)
         elif op.scatters and packed and 1 < inner <= PIXEL:
             _scatter(x, y, op, j0, j1, base, inner)
         elif transpose and line.count - lane >= FEW:
@@ -878,8 +912,12 @@ cdef inline bint _shuffles(const Axis *op, Py_ssize_t inner, Py_ssize_t size, Py
 
 
 cdef bint _shuffled(const real *x, real *y, const Line *line, const Axis *op, Py_ssize_t j0, Py_ssize_t j1,
-                    Py_ssize_t base, Py_ssize_t inner, bint large, real *blocks) noexcept nogil:
-    """Do what `_line` does where registers of outputs pick their inputs by permutations, unless there are too few."""
+                    Py_ssize_t base, Py_ssize_t inner, bint large, real *blocks, const burnpy_across *rows,
+                    real *aside) noexcept nogil:
+    """Do what `_line` does where registers of outputs pick their inputs by permutations, unless there are too few.
+
+    With ``rows`` inputs are sums of those; ``aside`` is room for some.
+    """
     cdef const burnpy_shuffle *table = op.shuffle
     cdef Py_ssize_t words = sizeof(real) // sizeof(float), lanes = BURNPY_SHUFFLE_LANES, stride = table.stride
     cdef Py_ssize_t low = op.first[j0] * stride, high = _end(op, j1 - 1) * stride, whole = j1, r, j, stop
@@ -899,11 +937,11 @@ cdef bint _shuffled(const real *x, real *y, const Line *line, const Axis *op, Py
                 stop = min(j + most, whole)
                 if (stop - j) * stride < lanes:
                     j = stop - (lanes + stride - 1) // stride
-                burnpy_shuffled(table, source + r * lane_x, 0, <float *>blocks, 0, 1, j * stride, stop * stride, high)
+                burnpy_shuffled(table, source + r * lane_x, 0, <float *>blocks, 0, 1, j * stride, stop * stride, high, rows)
                 burnpy_stream(target + r * lane_y + (j - j0) * stride, blocks, (stop - j) * stride * sizeof(float))
                 j = stop
     else:
-        burnpy_shuffled(table, source, lane_x, target, lane_y, line.count, j0 * stride, whole * stride, high)
+        burnpy_shuffled(table, source, lane_x, target, lane_y, line.count, j0 * stride, whole * stride, high, rows)
     for r in range(line.count if whole < j1 else 0):
         j = op.first[whole] - base
         if op.copies:
@@ -911,7 +949,7 @@ cdef bint _shuffled(const real *x, real *y, const Line *line, const Axis *op, Py
                     op.first[whole], inner, False)
         else:
             _signal(x + r * line.sx + j * inner, inner, y + r * line.sy + (whole - j0) * inner, inner, op, whole, j1,
-                    op.first[whole], inner, NULL, NULL)
+                    op.first[whole], inner, rows, aside)
     return True
 
 
@@ -994,8 +1032,11 @@ cdef void _columns(const real *x, Py_ssize_t sx, Py_ssize_t lane_x, real *y, Py_
 
 
 cdef void _dealt(const real *x, real *y, const Axis *op, Py_ssize_t j0, Py_ssize_t j1, Py_ssize_t base, bint large,
-                 real *blocks) noexcept nogil:
-    """`_signal` of contiguous elements, where outputs weigh alike in turns: a register of turns at once."""
+                 real *blocks, const burnpy_across *rows, real *aside) noexcept nogil:
+    """`_signal` of contiguous elements, where outputs weigh alike in turns: a register of turns at once.
+
+    With ``rows`` turns are of a single output.
+    """
     cdef Py_ssize_t lanes = BURNPY_LANES_F32 if real is float else BURNPY_LANES_F64
     cdef Py_ssize_t most = BLOCK // sizeof(real), j = j0, stop, groups, wait
     cdef const real *w
@@ -1011,9 +1052,9 @@ cdef void _dealt(const real *x, real *y, const Axis *op, Py_ssize_t j0, Py_ssize
             w = <const real *>op.weights + op.offset[j]
             if op.phases == 1:
                 if real is float:
-                    burnpy_halves_f32(x + op.first[j], target, w, op.taps[j], groups)
+                    burnpy_halves_f32(x + op.first[j], target, w, op.taps[j], groups, rows)
                 else:
-                    burnpy_halves_f64(x + op.first[j], target, w, op.taps[j], groups)
+                    burnpy_halves_f64(x + op.first[j], target, w, op.taps[j], groups, rows)
             elif real is float:
                 burnpy_phases_f32(x + op.first[j], target, w, op.taps[j], groups, op.phases)
             else:
@@ -1021,7 +1062,7 @@ cdef void _dealt(const real *x, real *y, const Axis *op, Py_ssize_t j0, Py_ssize
         else:
             if wait:
                 stop = min(stop, j + wait)
-            _signal(x + op.first[j], 1, target, 1, op, j, stop, op.first[j], 1, NULL, NULL)
+            _signal(x + op.first[j], 1, target, 1, op, j, stop, op.first[j], 1, rows, aside)
         if large:
             burnpy_stream(y + j - j0, blocks, (stop - j) * sizeof(real))
         j = stop

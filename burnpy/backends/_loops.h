@@ -740,30 +740,44 @@ BURNPY_RUNS(burnpy_singles_f64, double, burnpy_weigh_one_f64, 1)
 #define BURNPY_IN_ORDER_F64(a) (a)
 #endif
 
-/* y[g] = sum of w[k] * x[2 * g + k], an even number of `taps`, for a multiple of as many groups as a register holds. */
+/* y[g] = sum of w[k] * x[2 * g + k], an even number of `taps`, for a multiple of as many groups as a register holds; x, or
+ * the sum of some rows of it. */
 #define BURNPY_HALVES(name, real, vector, evens, odds, in_order)                                                       \
-    BURNPY_INLINE void name##_of(const real *x, real *restrict y, const real *w, ptrdiff_t taps, ptrdiff_t groups) {   \
+    BURNPY_INLINE vector name##_from(const real *x, burnpy_across rows) {                                              \
+        vector sum = *(const vector *)x;                                                                               \
+        BURNPY_OVER_ROWS(sum, real, rows, *(const vector *)(x + at));                                                  \
+        return sum;                                                                                                    \
+    }                                                                                                                  \
+    BURNPY_INLINE void name##_of(const real *x, real *restrict y, const real *w, ptrdiff_t taps, ptrdiff_t groups,     \
+                                 burnpy_across rows) {                                                                 \
         const ptrdiff_t lanes = sizeof(vector) / sizeof(real);                                                         \
         for (; groups; groups -= lanes, x += 2 * lanes, y += lanes) {                                                  \
-            vector a = *(const vector *)x, b = *(const vector *)(x + lanes), sum = w[0] * evens(a, b);                 \
+            vector a = name##_from(x, rows), b = name##_from(x + lanes, rows), sum = w[0] * evens(a, b);               \
             sum += w[1] * odds(a, b);                                                                                  \
             BURNPY_UNROLL for (ptrdiff_t k = 2; k < taps; k += 2) {                                                    \
-                a = *(const vector *)(x + k), b = *(const vector *)(x + k + lanes);                                    \
+                a = name##_from(x + k, rows), b = name##_from(x + k + lanes, rows);                                    \
                 sum += w[k] * evens(a, b);                                                                             \
                 sum += w[k + 1] * odds(a, b);                                                                          \
             }                                                                                                          \
             *(vector *)y = in_order(sum);                                                                              \
         }                                                                                                              \
     }                                                                                                                  \
-    static void name(const real *x, real *y, const real *w, ptrdiff_t taps, ptrdiff_t groups) {                        \
-        switch (taps) {                                                                                                \
-        case 2: name##_of(x, y, w, 2, groups); break;                                                                  \
-        case 4: name##_of(x, y, w, 4, groups); break;                                                                  \
-        case 6: name##_of(x, y, w, 6, groups); break;                                                                  \
-        case 8: name##_of(x, y, w, 8, groups); break;                                                                  \
-        case 12: name##_of(x, y, w, 12, groups); break;                                                                \
-        default: name##_of(x, y, w, taps, groups);                                                                     \
-        }                                                                                                              \
+    static void name(const real *x, real *y, const real *w, ptrdiff_t taps, ptrdiff_t groups,                          \
+                     const burnpy_across *rows) {                                                                      \
+        const burnpy_across none = {NULL, 0, 0};                                                                       \
+        if (rows && taps == 2 && rows->count == 2)                                                                     \
+            name##_of(x, y, w, 2, groups, (burnpy_across){rows->weights, 2, rows->step});                              \
+        else if (rows)                                                                                                 \
+            name##_of(x, y, w, taps, groups, *rows);                                                                   \
+        else                                                                                                           \
+            switch (taps) {                                                                                            \
+            case 2: name##_of(x, y, w, 2, groups, none); break;                                                        \
+            case 4: name##_of(x, y, w, 4, groups, none); break;                                                        \
+            case 6: name##_of(x, y, w, 6, groups, none); break;                                                        \
+            case 8: name##_of(x, y, w, 8, groups, none); break;                                                        \
+            case 12: name##_of(x, y, w, 12, groups, none); break;                                                      \
+            default: name##_of(x, y, w, taps, groups, none);                                                           \
+            }                                                                                                          \
     }
 
 BURNPY_HALVES(burnpy_halves_f32, float, burnpy_vector_f32, BURNPY_EVENS_F32, BURNPY_ODDS_F32, BURNPY_IN_ORDER_F32)
@@ -816,15 +830,15 @@ BURNPY_PHASES(burnpy_phases_f32, float, burnpy_vector_f32, BURNPY_LOW_F32, BURNP
 BURNPY_PHASES(burnpy_phases_f64, double, burnpy_vector_f64, BURNPY_LOW_F64, BURNPY_HIGH_F64)
 #else
 #define BURNPY_DEALS 0
-#define burnpy_halves_f32(x, y, w, taps, groups) ((void)0)
-#define burnpy_halves_f64(x, y, w, taps, groups) ((void)0)
+#define burnpy_halves_f32(x, y, w, taps, groups, rows) ((void)0)
+#define burnpy_halves_f64(x, y, w, taps, groups, rows) ((void)0)
 #define burnpy_phases_f32(x, y, w, taps, groups, phases) ((void)0)
 #define burnpy_phases_f64(x, y, w, taps, groups, phases) ((void)0)
 #endif
 #define BURNPY_LANES_F32 ((ptrdiff_t)(sizeof(burnpy_vector_f32) / sizeof(float)))
 #define BURNPY_LANES_F64 ((ptrdiff_t)(sizeof(burnpy_vector_f64) / sizeof(double)))
 
-/* Where a register of outputs, or half of one, weighs inputs that lie in one register or two, as it does unless an axis becomes
+/* Where a register of outputs, or part of one, weighs inputs that lie in one register or two, as it does unless an axis becomes
  * less than about a third as long: y[e] = sum of w[k][e] * x[source[e] + k * stride], the elements of a register picked by a
  * permutation. Every output has `taps` weights; 0 stands for none, and its product for -0, which changes no sum; `none` is the
  * sum of an output without any. */
@@ -834,6 +848,7 @@ typedef struct {
     ptrdiff_t elements, taps, stride; /* w[k] is `elements` after w[k - 1] */
     ptrdiff_t whole, unwhole;         /* the first output from which on no weight is 0, and the next that has one */
     ptrdiff_t window, step;           /* elements from the first one on that are loaded, and outputs made of them */
+    ptrdiff_t even, uneven, advance;  /* of outputs between these, those `step` on weigh alike, `advance` elements on */
     int registers, copies, once;      /* `once`: all inputs lie in the same register or two */
 } burnpy_shuffle;
 
@@ -848,14 +863,16 @@ typedef __m512i burnpy_indices;
 
 static inline burnpy_floats burnpy_load(const float *x) { return _mm512_loadu_ps(x); }
 static inline void burnpy_store(float *y, burnpy_floats v) { _mm512_storeu_ps(y, v); }
-static inline void burnpy_store_half(float *y, burnpy_floats v) { _mm256_storeu_ps(y, _mm512_castps512_ps256(v)); }
+static inline void burnpy_store_some(float *y, burnpy_floats v, ptrdiff_t count) {
+    _mm512_mask_storeu_ps(y, (__mmask16)((1u << count) - 1), v);
+}
 static inline burnpy_indices burnpy_indices_from(const int32_t *source) { return _mm512_loadu_si512(source); }
 static inline burnpy_indices burnpy_further(burnpy_indices index, int32_t by) {
     return _mm512_add_epi32(index, _mm512_set1_epi32(by));
 }
-BURNPY_INLINE burnpy_floats burnpy_picked(const float *x, burnpy_indices index, int registers) {
-    return registers == 1 ? _mm512_permutexvar_ps(index, burnpy_load(x))
-                          : _mm512_permutex2var_ps(burnpy_load(x), index, burnpy_load(x + 16));
+BURNPY_INLINE burnpy_floats burnpy_picked(burnpy_indices index, burnpy_floats v) { return _mm512_permutexvar_ps(index, v); }
+BURNPY_INLINE burnpy_floats burnpy_picked_of_two(burnpy_indices index, burnpy_floats v, burnpy_floats next) {
+    return _mm512_permutex2var_ps(v, index, next);
 }
 static inline burnpy_floats burnpy_minus_zero(void) { return _mm512_set1_ps(-0.0f); }
 typedef __mmask16 burnpy_chosen;
@@ -876,19 +893,20 @@ typedef __m256i burnpy_indices;
 
 static inline burnpy_floats burnpy_load(const float *x) { return _mm256_loadu_ps(x); }
 static inline void burnpy_store(float *y, burnpy_floats v) { _mm256_storeu_ps(y, v); }
-static inline void burnpy_store_half(float *y, burnpy_floats v) { _mm_storeu_ps(y, _mm256_castps256_ps128(v)); }
+static inline void burnpy_store_some(float *y, burnpy_floats v, ptrdiff_t count) {
+    (void)count; /* half of them: others are not chosen where two registers are not as one */
+    _mm_storeu_ps(y, _mm256_castps256_ps128(v));
+}
 static inline burnpy_indices burnpy_indices_from(const int32_t *source) {
     return _mm256_loadu_si256((const __m256i *)source);
 }
 static inline burnpy_indices burnpy_further(burnpy_indices index, int32_t by) {
     return _mm256_add_epi32(index, _mm256_set1_epi32(by));
 }
-BURNPY_INLINE burnpy_floats burnpy_picked(const float *x, burnpy_indices index, int registers) {
-    burnpy_floats low = _mm256_permutevar8x32_ps(burnpy_load(x), index);
-    if (registers == 1)
-        return low;
-    burnpy_floats high = _mm256_permutevar8x32_ps(burnpy_load(x + 8), index);
-    return _mm256_blendv_ps(low, high, _mm256_castsi256_ps(_mm256_slli_epi32(index, 28)));
+BURNPY_INLINE burnpy_floats burnpy_picked(burnpy_indices index, burnpy_floats v) { return _mm256_permutevar8x32_ps(v, index); }
+BURNPY_INLINE burnpy_floats burnpy_picked_of_two(burnpy_indices index, burnpy_floats v, burnpy_floats next) {
+    return _mm256_blendv_ps(burnpy_picked(index, v), burnpy_picked(index, next),
+                            _mm256_castsi256_ps(_mm256_slli_epi32(index, 28)));
 }
 static inline burnpy_floats burnpy_minus_zero(void) { return _mm256_set1_ps(-0.0f); }
 typedef __m256 burnpy_chosen;
@@ -903,15 +921,30 @@ static inline burnpy_floats burnpy_choose(burnpy_chosen chosen, burnpy_floats v,
 #define BURNPY_TWO_AS_ONE 0
 #define BURNPY_MOST_PICKS 0
 #define BURNPY_MOST_PIXEL_PICKS 0
-#define burnpy_shuffled(table, x, lx, y, ly, rows, start, stop, high) ((void)(table))
+#define burnpy_shuffled(table, x, lx, y, ly, rows, start, stop, high, across) ((void)(table))
+#define burnpy_shuffles_across(table, count) 0
 #endif
 
 #if BURNPY_SHUFFLE_LANES
-/* A register of outputs of every row; `w` and so on are loaded first, which the compiler could not do for fear of `y`. */
-BURNPY_INLINE void burnpy_shuffled_block(const float *x, ptrdiff_t lx, float *y, ptrdiff_t ly, ptrdiff_t rows,
-                                         burnpy_indices index, const float *w, ptrdiff_t next, const float *none,
-                                         ptrdiff_t taps, ptrdiff_t stride, int registers, int once, int half, int zeros,
-                                         int copies) {
+BURNPY_INLINE burnpy_floats burnpy_floats_of(const float *x, burnpy_across across) {
+    burnpy_floats sum = burnpy_load(x);
+    BURNPY_OVER_ROWS(sum, float, across, burnpy_load(x + at));
+    return sum;
+}
+
+BURNPY_INLINE burnpy_floats burnpy_inputs(const float *x, burnpy_indices index, int registers, burnpy_across across) {
+    burnpy_floats v = burnpy_floats_of(x, across);
+    if (registers == 1)
+        return burnpy_picked(index, v);
+    return burnpy_picked_of_two(index, v, burnpy_floats_of(x + BURNPY_SHUFFLE_LANES, across));
+}
+
+/* Some registers of outputs of every row, that weigh alike; `w` and so on are loaded first, which the compiler could not do
+ * for fear of `y`. */
+BURNPY_INLINE void burnpy_shuffled_blocks(const float *x, ptrdiff_t lx, float *y, ptrdiff_t ly, ptrdiff_t rows,
+                                          burnpy_indices index, const float *w, ptrdiff_t next, const float *none,
+                                          ptrdiff_t taps, ptrdiff_t stride, int registers, int once, ptrdiff_t step, int zeros,
+                                          int copies, burnpy_across across, ptrdiff_t blocks, ptrdiff_t advance) {
     burnpy_floats weights[BURNPY_MOST_SHUFFLED], nothing = burnpy_load(none);
     burnpy_chosen used[BURNPY_MOST_SHUFFLED];
     burnpy_indices from[BURNPY_MOST_SHUFFLED];
@@ -921,29 +954,36 @@ BURNPY_INLINE void burnpy_shuffled_block(const float *x, ptrdiff_t lx, float *y,
         from[k] = burnpy_further(index, once ? (int32_t)(k * stride) : 0);
     }
     for (ptrdiff_t r = 0; r < rows; r++, x += lx, y += ly) {
-        burnpy_floats sum = burnpy_picked(x, index, registers);
-        if (!copies)
-            sum = weights[0] * sum;
-        if (zeros)
-            sum = burnpy_choose(used[0], sum, nothing);
-        BURNPY_UNROLL for (ptrdiff_t k = 1; k < taps; k++) {
-            burnpy_floats product = weights[k] * burnpy_picked(once ? x : x + k * stride, from[k], registers);
+        const float *inputs = x;
+        for (ptrdiff_t b = 0; b < blocks; b++, inputs += advance) {
+            burnpy_floats sum = burnpy_inputs(inputs, index, registers, across);
+            if (!copies)
+                sum = weights[0] * sum;
             if (zeros)
-                product = burnpy_choose(used[k], product, burnpy_minus_zero());
-            sum += product;
+                sum = burnpy_choose(used[0], sum, nothing);
+            BURNPY_UNROLL for (ptrdiff_t k = 1; k < taps; k++) {
+                burnpy_floats product =
+                    weights[k] * burnpy_inputs(once ? inputs : inputs + k * stride, from[k], registers, across);
+                if (zeros)
+                    product = burnpy_choose(used[k], product, burnpy_minus_zero());
+                sum += product;
+            }
+            if (step < BURNPY_SHUFFLE_LANES)
+                burnpy_store_some(y + b * step, sum, step);
+            else
+                burnpy_store(y + b * step, sum);
         }
-        if (half)
-            burnpy_store_half(y, sum);
-        else
-            burnpy_store(y, sum);
     }
 }
 
 BURNPY_INLINE void burnpy_shuffled_of(const burnpy_shuffle *given, const float *x, ptrdiff_t lx, float *y, ptrdiff_t ly,
                                       ptrdiff_t rows, ptrdiff_t start, ptrdiff_t stop, ptrdiff_t high, ptrdiff_t taps,
-                                      int registers, int once, int half, int copies) {
+                                      int registers, int once, int some, int copies, burnpy_across across) {
     const burnpy_shuffle table = *given;
-    const ptrdiff_t step = half ? BURNPY_SHUFFLE_LANES / 2 : BURNPY_SHUFFLE_LANES, last = high - table.window;
+    const ptrdiff_t step = some ? table.step : BURNPY_SHUFFLE_LANES, last = high - table.window;
+    const int evens = registers == 2 && once; /* others do not gain enough to be asked each time */
+    const ptrdiff_t even = table.even > table.whole ? table.even : table.whole;
+    const ptrdiff_t uneven = table.uneven < table.unwhole ? table.uneven : table.unwhole;
     for (ptrdiff_t r = 0; r < rows; r += 4) { /* few rows at a time, so that weights stay in registers and rows in cache */
         const ptrdiff_t few = rows - r < 4 ? rows - r : 4;
         for (ptrdiff_t next = start; next < stop; next += step) {
@@ -952,31 +992,54 @@ BURNPY_INLINE void burnpy_shuffled_of(const burnpy_shuffle *given, const float *
             const burnpy_indices index = burnpy_further(burnpy_indices_from(table.source + e), -(int32_t)base);
             const float *from = x + r * lx + base, *w = table.w + e, *none = table.none + e;
             float *to = y + r * ly + e - start;
+            if (evens && e >= even && e < uneven - step && base + table.advance <= last) {
+                const ptrdiff_t many = ((uneven < stop ? uneven : stop) - e) / step, seen = (last - base) / table.advance;
+                const ptrdiff_t blocks = many < seen ? many : seen;
+                burnpy_shuffled_blocks(from, lx, to, ly, few, index, w, table.elements, none, taps, table.stride, registers,
+                                       once, step, 0, copies, across, blocks, table.advance);
+                next = e + (blocks - 1) * step;
+                continue;
+            }
             if (e >= table.whole && e + step <= table.unwhole)
-                burnpy_shuffled_block(from, lx, to, ly, few, index, w, table.elements, none, taps, table.stride, registers,
-                                      once, half, 0, copies);
+                burnpy_shuffled_blocks(from, lx, to, ly, few, index, w, table.elements, none, taps, table.stride, registers,
+                                       once, step, 0, copies, across, 1, 0);
             else
-                burnpy_shuffled_block(from, lx, to, ly, few, index, w, table.elements, none, taps, table.stride, registers,
-                                      once, half, 1, copies);
+                burnpy_shuffled_blocks(from, lx, to, ly, few, index, w, table.elements, none, taps, table.stride, registers,
+                                       once, step, 1, copies, across, 1, 0);
         }
     }
 }
 
 #define BURNPY_SHUFFLED(taps, copies)                                                                                  \
     if (table->step < BURNPY_SHUFFLE_LANES)                                                                            \
-        burnpy_shuffled_of(table, x, lx, y, ly, rows, start, stop, high, taps, 2, 1, 1, copies);                       \
+        burnpy_shuffled_of(table, x, lx, y, ly, rows, start, stop, high, taps, 2, 1, 1, copies, none);                 \
     else if (table->registers == 1 && table->once)                                                                     \
-        burnpy_shuffled_of(table, x, lx, y, ly, rows, start, stop, high, taps, 1, 1, 0, copies);                       \
+        burnpy_shuffled_of(table, x, lx, y, ly, rows, start, stop, high, taps, 1, 1, 0, copies, none);                 \
     else if (table->registers == 1)                                                                                    \
-        burnpy_shuffled_of(table, x, lx, y, ly, rows, start, stop, high, taps, 1, 0, 0, copies);                       \
+        burnpy_shuffled_of(table, x, lx, y, ly, rows, start, stop, high, taps, 1, 0, 0, copies, none);                 \
     else if (table->once)                                                                                              \
-        burnpy_shuffled_of(table, x, lx, y, ly, rows, start, stop, high, taps, 2, 1, 0, copies);                       \
+        burnpy_shuffled_of(table, x, lx, y, ly, rows, start, stop, high, taps, 2, 1, 0, copies, none);                 \
     else                                                                                                               \
-        burnpy_shuffled_of(table, x, lx, y, ly, rows, start, stop, high, taps, 2, 0, 0, copies)
+        burnpy_shuffled_of(table, x, lx, y, ly, rows, start, stop, high, taps, 2, 0, 0, copies, none)
 
-/* Outputs `start ... stop - 1`, of which there are at least a register, of every row; inputs before `high` may be read. */
+/* Whether the outputs of a table may weigh the sum of rows of a number instead of one. */
+static inline int burnpy_shuffles_across(const burnpy_shuffle *table, ptrdiff_t count) {
+    return count == 2 && table->taps == 2 && table->registers == 2 && table->once;
+}
+
+/* Outputs `start ... stop - 1`, of which there are at least a register, of every row, or of what lies across; inputs before
+ * `high` may be read. */
 static void burnpy_shuffled(const burnpy_shuffle *table, const float *x, ptrdiff_t lx, float *y, ptrdiff_t ly, ptrdiff_t rows,
-                            ptrdiff_t start, ptrdiff_t stop, ptrdiff_t high) {
+                            ptrdiff_t start, ptrdiff_t stop, ptrdiff_t high, const burnpy_across *across) {
+    const burnpy_across none = {NULL, 0, 0};
+    if (across) {
+        const burnpy_across two = {across->weights, 2, across->step};
+        if (table->step < BURNPY_SHUFFLE_LANES)
+            burnpy_shuffled_of(table, x, lx, y, ly, rows, start, stop, high, 2, 2, 1, 1, 0, two);
+        else
+            burnpy_shuffled_of(table, x, lx, y, ly, rows, start, stop, high, 2, 2, 1, 0, 0, two);
+        return;
+    }
     switch (table->taps) {
     case 1:
         if (table->copies) {

@@ -55,7 +55,7 @@ def _pass_order(shape: Sequence[int], operators: Sequence[Operator | None]) -> t
     def work(order: tuple[int, ...]) -> float:
         extent: list[float] = list(shape)
         if len(order) > 1 and made[order[0]].is_done_with(made[order[1]], order[1] < order[0]):
-            extent[order[1]] = made[order[1]].mean * made[order[1]].m  # no others need be seen
+            extent[order[1]] = min(extent[order[1]], made[order[1]].mean * made[order[1]].m)  # no others need be seen
         total = 0.0
         for axis in order:
             operator = made[axis]
