@@ -476,6 +476,17 @@ typedef struct {
             sum += weights[r] * load;                                                                                  \
     }
 
+/* As many elements of the sum of rows as `type` has. */
+#define BURNPY_OF_ROWS(name, real, type)                                                                               \
+    BURNPY_INLINE type name(const real *x, burnpy_across rows) {                                                       \
+        type sum = *(const type *)x;                                                                                   \
+        BURNPY_OVER_ROWS(sum, real, rows, *(const type *)(x + at));                                                    \
+        return sum;                                                                                                    \
+    }
+
+BURNPY_OF_ROWS(burnpy_of_f32, float, burnpy_vector_f32)
+BURNPY_OF_ROWS(burnpy_of_f64, double, burnpy_vector_f64)
+
 /* What one run makes of as many elements as `type` has, `inner` elements from one input to the next. */
 #define BURNPY_WINDOW(name, real, type)                                                                                \
     BURNPY_INLINE type name(const real *x, const real *w, ptrdiff_t taps, ptrdiff_t inner, burnpy_across rows) {       \
@@ -537,11 +548,7 @@ static inline burnpy_quad burnpy_pairs(const float *a, const float *b) {
     return (burnpy_quad)(burnpy_words){first, second};
 }
 
-BURNPY_INLINE burnpy_quad burnpy_quad_of(const float *x, burnpy_across rows) {
-    burnpy_quad sum = *(const burnpy_quad *)x;
-    BURNPY_OVER_ROWS(sum, float, rows, *(const burnpy_quad *)(x + at));
-    return sum;
-}
+BURNPY_OF_ROWS(burnpy_quad_of, float, burnpy_quad)
 
 BURNPY_INLINE burnpy_quad burnpy_pairs_of(const float *a, const float *b, burnpy_across rows) {
     burnpy_quad sum = burnpy_pairs(a, b);
@@ -742,20 +749,15 @@ BURNPY_RUNS(burnpy_singles_f64, double, burnpy_weigh_one_f64, 1)
 
 /* y[g] = sum of w[k] * x[2 * g + k], an even number of `taps`, for a multiple of as many groups as a register holds; x, or
  * the sum of some rows of it. */
-#define BURNPY_HALVES(name, real, vector, evens, odds, in_order)                                                       \
-    BURNPY_INLINE vector name##_from(const real *x, burnpy_across rows) {                                              \
-        vector sum = *(const vector *)x;                                                                               \
-        BURNPY_OVER_ROWS(sum, real, rows, *(const vector *)(x + at));                                                  \
-        return sum;                                                                                                    \
-    }                                                                                                                  \
+#define BURNPY_HALVES(name, real, vector, of, evens, odds, in_order)                                                   \
     BURNPY_INLINE void name##_of(const real *x, real *restrict y, const real *w, ptrdiff_t taps, ptrdiff_t groups,     \
                                  burnpy_across rows) {                                                                 \
         const ptrdiff_t lanes = sizeof(vector) / sizeof(real);                                                         \
         for (; groups; groups -= lanes, x += 2 * lanes, y += lanes) {                                                  \
-            vector a = name##_from(x, rows), b = name##_from(x + lanes, rows), sum = w[0] * evens(a, b);               \
+            vector a = of(x, rows), b = of(x + lanes, rows), sum = w[0] * evens(a, b);                                 \
             sum += w[1] * odds(a, b);                                                                                  \
             BURNPY_UNROLL for (ptrdiff_t k = 2; k < taps; k += 2) {                                                    \
-                a = name##_from(x + k, rows), b = name##_from(x + k + lanes, rows);                                    \
+                a = of(x + k, rows), b = of(x + k + lanes, rows);                                                      \
                 sum += w[k] * evens(a, b);                                                                             \
                 sum += w[k + 1] * odds(a, b);                                                                          \
             }                                                                                                          \
@@ -780,8 +782,8 @@ BURNPY_RUNS(burnpy_singles_f64, double, burnpy_weigh_one_f64, 1)
             }                                                                                                          \
     }
 
-BURNPY_HALVES(burnpy_halves_f32, float, burnpy_vector_f32, BURNPY_EVENS_F32, BURNPY_ODDS_F32, BURNPY_IN_ORDER_F32)
-BURNPY_HALVES(burnpy_halves_f64, double, burnpy_vector_f64, BURNPY_EVENS_F64, BURNPY_ODDS_F64, BURNPY_IN_ORDER_F64)
+BURNPY_HALVES(burnpy_halves_f32, float, burnpy_vector_f32, burnpy_of_f32, BURNPY_EVENS_F32, BURNPY_ODDS_F32, BURNPY_IN_ORDER_F32)
+BURNPY_HALVES(burnpy_halves_f64, double, burnpy_vector_f64, burnpy_of_f64, BURNPY_EVENS_F64, BURNPY_ODDS_F64, BURNPY_IN_ORDER_F64)
 
 /* y[g * phases + r] = sum of w[r * taps + k] * x[g + k], or, in the second half of 2 or 4 `phases`, x[g + 1 + k]; for a
  * multiple of as many groups as a register holds. */
@@ -926,17 +928,11 @@ static inline burnpy_floats burnpy_choose(burnpy_chosen chosen, burnpy_floats v,
 #endif
 
 #if BURNPY_SHUFFLE_LANES
-BURNPY_INLINE burnpy_floats burnpy_floats_of(const float *x, burnpy_across across) {
-    burnpy_floats sum = burnpy_load(x);
-    BURNPY_OVER_ROWS(sum, float, across, burnpy_load(x + at));
-    return sum;
-}
-
 BURNPY_INLINE burnpy_floats burnpy_inputs(const float *x, burnpy_indices index, int registers, burnpy_across across) {
-    burnpy_floats v = burnpy_floats_of(x, across);
+    burnpy_floats v = burnpy_of_f32(x, across);
     if (registers == 1)
         return burnpy_picked(index, v);
-    return burnpy_picked_of_two(index, v, burnpy_floats_of(x + BURNPY_SHUFFLE_LANES, across));
+    return burnpy_picked_of_two(index, v, burnpy_of_f32(x + BURNPY_SHUFFLE_LANES, across));
 }
 
 /* Some registers of outputs of every row, that weigh alike; `w` and so on are loaded first, which the compiler could not do
