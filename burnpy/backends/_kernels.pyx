@@ -109,13 +109,16 @@ cdef enum:
     SHORT = 1024  # bytes of a row up to which it pays to weigh many of them in one call
     SHARED = 24576  # bytes of the rows that several outputs weigh: they fit the first-level cache
     LARGE = 1 << 21  # bytes of output that are worth writing past the cache,
-    FULL = 3 << 23  # if no cache holds as many bytes of input and output together
+    FULL = 3 << 23  # if no cache holds as many bytes of input and output together,
+    FULL_OF_OUTPUT = 1 << 24  # or as many of which MOSTLY are output,
+    MOSTLY = 3  # unless as many times more is read than written, where little is saved
     FAR = 1 << 23  # bytes of input that no cache may be trusted to hold
     PIECE = 64  # outputs
     WORK_PER_ELEMENT = 6  # what it takes to write an element of the result, in multiply-adds
     PARTS_PER_THREAD = 4  # so that a thread that is held up does not hold up the others
     MOST_SHUFFLED = 1 << 18  # weights spread for them, each of 4 bytes
     PIXEL = 4  # contiguous elements, or fewer, that are weighed as one
+    ABREAST = 4  # rows whose outputs are permuted alike
     FEW = 3  # fewer rows than this do not pay for transposing them
     BRIEF = 4  # rows, or fewer, of any length that are weighed at the speed of memory, one output at a time
     SELDOM = 4  # one of so many inputs, or fewer, is weighed, where it does not pay to make sums of all of them
@@ -522,7 +525,9 @@ cdef class Plan:
             size = size / layout.n[axis] * layout.m[axis]
             self.work += size * operators[axis].mean
         self.work += size * WORK_PER_ELEMENT
-        self.large = not half and size * self.itemsize >= LARGE and (weighed + size) * self.itemsize >= FULL
+        full = FULL_OF_OUTPUT if size >= MOSTLY * weighed else FULL
+        self.large = (not half and size * self.itemsize >= LARGE and (weighed + size) * self.itemsize >= full
+                      and weighed < MOSTLY * size)
 
     @property
     def scratch(self):
@@ -921,7 +926,8 @@ cdef bint _shuffled(const real *x, real *y, const Line *line, const Axis *op, Py
     cdef const burnpy_shuffle *table = op.shuffle
     cdef Py_ssize_t words = sizeof(real) // sizeof(float), lanes = BURNPY_SHUFFLE_LANES, stride = table.stride
     cdef Py_ssize_t low = op.first[j0] * stride, high = _end(op, j1 - 1) * stride, whole = j1, r, j, stop
-    cdef Py_ssize_t most = BLOCK // sizeof(float) // stride, lane_x = line.sx * words, lane_y = line.sy * words
+    cdef Py_ssize_t most = BLOCK // ABREAST // sizeof(float) // stride, lane_x = line.sx * words, lane_y = line.sy * words
+    cdef Py_ssize_t lines, row, size
     cdef const float *source = <const float *>x - base * stride
     cdef float *target = <float *>y
     if high - low < table.window or table.source[j0 * stride] < low:
@@ -931,15 +937,22 @@ cdef bint _shuffled(const real *x, real *y, const Line *line, const Axis *op, Py
     if (whole - j0) * stride < lanes:
         return False
     if large:
-        for r in range(line.count):
+        r = 0
+        while r < line.count:
+            lines = min(ABREAST, line.count - r)
             j = j0
             while j < whole:
                 stop = min(j + most, whole)
                 if (stop - j) * stride < lanes:
                     j = stop - (lanes + stride - 1) // stride
-                burnpy_shuffled(table, source + r * lane_x, 0, <float *>blocks, 0, 1, j * stride, stop * stride, high, rows)
-                burnpy_stream(target + r * lane_y + (j - j0) * stride, blocks, (stop - j) * stride * sizeof(float))
+                size = (stop - j) * stride
+                burnpy_shuffled(table, source + r * lane_x, lane_x, <float *>blocks, size, lines, j * stride,
+                                stop * stride, high, rows)
+                for row in range(lines):
+                    burnpy_stream(target + (r + row) * lane_y + (j - j0) * stride, <float *>blocks + row * size,
+                                  size * sizeof(float))
                 j = stop
+            r += lines
     else:
         burnpy_shuffled(table, source, lane_x, target, lane_y, line.count, j0 * stride, whole * stride, high, rows)
     for r in range(line.count if whole < j1 else 0):
