@@ -283,3 +283,19 @@ def extra_bytes(call):
         return tracemalloc.get_traced_memory()[1] - before - result.nbytes
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize("mode", ["nearest", "bilinear", "bicubic"])
+@pytest.mark.parametrize("rows", [65, 67])
+def test_many_rows_past_the_cache_are_as_each_row_alone(rows, mode):
+    options = InterpolateOptions(mode, align_corners=False)
+    x = np.random.default_rng(rows).standard_normal((rows, 40001)).astype(SINGLE)
+    operators = [None, make_operator(40001, 64003, options, False, 4)]
+    together, alone = make_plan(x.shape, operators, (0, 1)), make_plan((1, 40001), operators, (0, 1))
+    assert together.large
+    assert not alone.large
+    y, row = np.zeros((rows, 64003), SINGLE), np.zeros((1, 64003), SINGLE)
+    together.run(x, y, 0, together.boxes)
+    for r in range(rows):
+        alone.run(x[r : r + 1], row, 0, alone.boxes)
+        assert row.tobytes() == y[r].tobytes()
