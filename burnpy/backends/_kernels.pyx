@@ -84,7 +84,8 @@ cdef extern from "_loops.h" nogil:
         const float *none
         Py_ssize_t elements, taps, stride, whole, unwhole, window, step, even, uneven, advance
         int registers, copies, once
-    Py_ssize_t BURNPY_SHUFFLE_LANES, BURNPY_MOST_SHUFFLED, BURNPY_MOST_PICKS, BURNPY_MOST_PIXEL_PICKS
+    Py_ssize_t BURNPY_SHUFFLE_LANES, BURNPY_MOST_SHUFFLED, BURNPY_ABREAST
+    Py_ssize_t BURNPY_MOST_PICKS, BURNPY_MOST_PIXEL_PICKS
     bint BURNPY_TWO_AS_ONE
     void burnpy_shuffled(const burnpy_shuffle *table, const float *x, Py_ssize_t lx, float *y, Py_ssize_t ly,
                          Py_ssize_t rows, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t high,
@@ -118,7 +119,6 @@ cdef enum:
     PARTS_PER_THREAD = 4  # so that a thread that is held up does not hold up the others
     MOST_SHUFFLED = 1 << 18  # weights spread for them, each of 4 bytes
     PIXEL = 4  # contiguous elements, or fewer, that are weighed as one
-    ABREAST = 4  # rows whose outputs are permuted alike
     FEW = 3  # fewer rows than this do not pay for transposing them
     BRIEF = 4  # rows, or fewer, of any length that are weighed at the speed of memory, one output at a time
     SELDOM = 4  # one of so many inputs, or fewer, is weighed, where it does not pay to make sums of all of them
@@ -926,8 +926,8 @@ cdef bint _shuffled(const real *x, real *y, const Line *line, const Axis *op, Py
     cdef const burnpy_shuffle *table = op.shuffle
     cdef Py_ssize_t words = sizeof(real) // sizeof(float), lanes = BURNPY_SHUFFLE_LANES, stride = table.stride
     cdef Py_ssize_t low = op.first[j0] * stride, high = _end(op, j1 - 1) * stride, whole = j1, r, j, stop
-    cdef Py_ssize_t most = BLOCK // ABREAST // sizeof(float) // stride, lane_x = line.sx * words, lane_y = line.sy * words
-    cdef Py_ssize_t lines, row, size
+    cdef Py_ssize_t lane_x = line.sx * words, lane_y = line.sy * words, lines, row, size
+    cdef Py_ssize_t most = BLOCK // BURNPY_ABREAST // sizeof(float) // stride
     cdef const float *source = <const float *>x - base * stride
     cdef float *target = <float *>y
     if high - low < table.window or table.source[j0 * stride] < low:
@@ -939,7 +939,7 @@ cdef bint _shuffled(const real *x, real *y, const Line *line, const Axis *op, Py
     if large:
         r = 0
         while r < line.count:
-            lines = min(ABREAST, line.count - r)
+            lines = min(BURNPY_ABREAST, line.count - r)
             j = j0
             while j < whole:
                 stop = min(j + most, whole)

@@ -855,6 +855,7 @@ typedef struct {
 } burnpy_shuffle;
 
 #define BURNPY_MOST_SHUFFLED 16 /* taps */
+#define BURNPY_ABREAST 4 /* rows, or fewer, done with weights and indices that stay in registers, while rows stay in cache */
 #if defined(__AVX512F__)
 #define BURNPY_SHUFFLE_LANES 16
 #define BURNPY_TWO_AS_ONE 1 /* elements of two registers are picked at the price of one */
@@ -980,8 +981,8 @@ BURNPY_INLINE void burnpy_shuffled_of(const burnpy_shuffle *given, const float *
     const int evens = registers == 2 && once; /* others do not gain enough to be asked each time */
     const ptrdiff_t even = table.even > table.whole ? table.even : table.whole;
     const ptrdiff_t uneven = table.uneven < table.unwhole ? table.uneven : table.unwhole;
-    for (ptrdiff_t r = 0; r < rows; r += 4) { /* few rows at a time, so that weights stay in registers and rows in cache */
-        const ptrdiff_t few = rows - r < 4 ? rows - r : 4;
+    for (ptrdiff_t r = 0; r < rows; r += BURNPY_ABREAST) {
+        const ptrdiff_t few = rows - r < BURNPY_ABREAST ? rows - r : BURNPY_ABREAST;
         for (ptrdiff_t next = start; next < stop; next += step) {
             const ptrdiff_t e = next < stop - step ? next : stop - step; /* the last outputs are made twice, alike */
             const ptrdiff_t base = table.lowest[e] < last ? table.lowest[e] : last;
