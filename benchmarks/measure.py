@@ -19,6 +19,11 @@ SPINNING = ("torch", "onnxruntime", "jax")
 """Their threads stay busy for a while after a call, in which whoever is next would have fewer processors."""
 SPIN_SECONDS = 0.012
 WARM_SECONDS = 0.003
+ROUNDS = 11
+"""Or more: the system is slow for some rounds after much memory was freed or is asked for anew."""
+FEW_ROUNDS = 5
+"""Enough for a library that has taken `LONG_SECONDS`."""
+LONG_SECONDS = 0.25
 TOLERANCE = {"float64": 1e-6, "float32": 2e-3, "float16": 2e-2}
 """Relative to the largest value; others compute coordinates in float32, which costs them digits at large sizes."""
 
@@ -48,7 +53,7 @@ class Result:
 
 
 def measure(case: Case, threads: int, seconds: float) -> Result:
-    """Check that all agree, then time them in turn for about ``seconds`` a library."""
+    """Check that all agree, then time them in turn, each for ``seconds`` and `ROUNDS` rounds or more."""
     runs = dict(jobs(case, threads))
     expected = to_numpy(runs["burnpy"]()).astype(np.float64)
     differences = {
@@ -75,22 +80,23 @@ def _times(runs: Mapping[str, Job], seconds: float, threads: int) -> dict[str, T
     gc.collect()
     gc.disable()
     try:
-        total, rounds = 0.0, 0
-        while rounds < 5 or (total < seconds * len(runs) and rounds < 1000):
-            for name, job in order.sample(list(runs.items()), len(runs)):  # so that nobody always follows the same one
-                _warm(job)
+        while unfinished := [name for name, times in spent.items() if not _is_enough(times, inner[name], seconds)]:
+            for name in order.sample(unfinished, len(unfinished)):  # so that nobody always follows the same one
+                _warm(runs[name])
                 start = time.perf_counter()
                 for _ in range(inner[name]):
-                    job()
-                elapsed = time.perf_counter() - start
-                spent[name].append(elapsed / inner[name])
-                total += elapsed
+                    runs[name]()
+                spent[name].append((time.perf_counter() - start) / inner[name])
                 if threads > 1 and name in SPINNING:
                     time.sleep(SPIN_SECONDS)
-            rounds += 1
     finally:
         gc.enable()
     return {name: _timing(times) for name, times in spent.items()}
+
+
+def _is_enough(times: list[float], inner: int, seconds: float) -> bool:
+    total = sum(times) * inner
+    return total >= seconds and len(times) >= (FEW_ROUNDS if total >= LONG_SECONDS else ROUNDS)
 
 
 def _warm(job: Job) -> None:

@@ -92,7 +92,7 @@ cdef extern from "_loops.h" nogil:
                          const burnpy_across *across)
     bint burnpy_shuffles_across(const burnpy_shuffle *table, Py_ssize_t count)
     int burnpy_best_build()
-    void burnpy_fetch(const void *x, Py_ssize_t size)
+    void burnpy_ask(const char *x, Py_ssize_t sx, const Py_ssize_t *first, Py_ssize_t runs, Py_ssize_t size)
     void burnpy_stream(void *y, const void *x, size_t size)
     void burnpy_stream_end()
     bint burnpy_fresh(const void *y, size_t size)
@@ -114,7 +114,7 @@ cdef enum:
     FULL_OF_OUTPUT = 1 << 24  # or as many of which MOSTLY are output,
     MOSTLY = 3  # unless as many times more is read than written, where little is saved
     FAR = 1 << 23  # bytes of input that no cache may be trusted to hold
-    PIECE = 64  # outputs
+    PIECE = 1 << 15  # bytes of input that are asked for at once: a small part of the second-level cache
     WORK_PER_ELEMENT = 6  # what it takes to write an element of the result, in multiply-adds
     PARTS_PER_THREAD = 4  # so that a thread that is held up does not hold up the others
     MOST_SHUFFLED = 1 << 18  # weights spread for them, each of 4 bytes
@@ -790,6 +790,7 @@ cdef void _picked(const real *x, Py_ssize_t sx, Py_ssize_t step_x, real *y, Py_s
                   bint large, real *blocks) noexcept nogil:
     """Apply an operator to those rows that are copied, and write zeros between them."""
     cdef Py_ssize_t i, j, stop, at, ahead, done = 0, base = op.first[j0]
+    cdef Py_ssize_t piece = max(PIECE * (j1 - j0) // max((_end(op, j1 - 1) - base) * sx * sizeof(real), 1), 1)
     cdef const real *source
     for i in range(rows.start, rows.stop):
         if rows.op.offset[i + 1] == rows.op.offset[i]:
@@ -799,13 +800,13 @@ cdef void _picked(const real *x, Py_ssize_t sx, Py_ssize_t step_x, real *y, Py_s
         done = at + 1
         source = x + (rows.op.first[i] - rows.op.first[rows.start]) * step_x
         # From an input to the one in its place in the next row.
-        ahead = (rows.op.first[i + 1] - rows.op.first[i]) * step_x if op.far and op.sparse and i + 1 < rows.stop else 0
+        ahead = (rows.op.first[i + 1] - rows.op.first[i]) * step_x if op.far and i + 1 < rows.stop else 0
         j = j0
         while j < j1:  # a piece of a row is done while the same piece of the next row is on its way
-            stop = min(j + PIECE, j1) if ahead else j1
+            stop = min(j + piece, j1) if ahead else j1
             if ahead:
-                burnpy_fetch(source + ahead + (op.first[j] - base) * sx,
-                             (_end(op, stop - 1) - op.first[j]) * sx * sizeof(real))
+                burnpy_ask(<const char *>(source + ahead + (op.first[j] - base) * sx), sx * sizeof(real), op.first + j,
+                           stop - j, inner * sizeof(real))
             _line(source + (op.first[j] - base) * sx, sx, y + at * step_y + (j - j0) * sy, sy, line, op, j, stop,
                   op.first[j], inner, large, blocks)
             j = stop
