@@ -790,7 +790,8 @@ cdef void _picked(const real *x, Py_ssize_t sx, Py_ssize_t step_x, real *y, Py_s
                   bint large, real *blocks) noexcept nogil:
     """Apply an operator to those rows that are copied, and write zeros between them."""
     cdef Py_ssize_t i, j, stop, at, ahead, done = 0, base = op.first[j0]
-    cdef Py_ssize_t piece = max(PIECE * (j1 - j0) // max((_end(op, j1 - 1) - base) * sx * sizeof(real), 1), 1)
+    cdef Py_ssize_t seen = (_end(op, j1 - 1) - base) * sx * <Py_ssize_t>sizeof(real)
+    cdef Py_ssize_t piece = max(PIECE * (j1 - j0) // seen, 1) if op.far and seen > 0 else 0
     cdef const real *source
     for i in range(rows.start, rows.stop):
         if rows.op.offset[i + 1] == rows.op.offset[i]:
@@ -800,7 +801,7 @@ cdef void _picked(const real *x, Py_ssize_t sx, Py_ssize_t step_x, real *y, Py_s
         done = at + 1
         source = x + (rows.op.first[i] - rows.op.first[rows.start]) * step_x
         # From an input to the one in its place in the next row.
-        ahead = (rows.op.first[i + 1] - rows.op.first[i]) * step_x if op.far and i + 1 < rows.stop else 0
+        ahead = (rows.op.first[i + 1] - rows.op.first[i]) * step_x if piece and i + 1 < rows.stop else 0
         j = j0
         while j < j1:  # a piece of a row is done while the same piece of the next row is on its way
             stop = min(j + piece, j1) if ahead else j1

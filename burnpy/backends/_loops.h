@@ -44,8 +44,7 @@
 #define BURNPY_INLINE static inline __attribute__((always_inline))
 #define BURNPY_UNROLL _Pragma("GCC unroll 16")
 #define BURNPY_UNROLL_BY_4 _Pragma("GCC unroll 4")
-#define BURNPY_PREFETCH(x) __builtin_prefetch(x, 0, 3)
-#define BURNPY_PREFETCH_OUTER(x) __builtin_prefetch(x, 0, 2) /* into the second-level cache, which does not wait for it */
+#define BURNPY_PREFETCH(x) __builtin_prefetch(x, 0, 2) /* into the second-level cache: more can be on its way there */
 typedef float burnpy_vector_f32 __attribute__((vector_size(BURNPY_REGISTER), aligned(4), may_alias));
 typedef double burnpy_vector_f64 __attribute__((vector_size(BURNPY_REGISTER), aligned(8), may_alias));
 #else
@@ -53,7 +52,6 @@ typedef double burnpy_vector_f64 __attribute__((vector_size(BURNPY_REGISTER), al
 #define BURNPY_UNROLL
 #define BURNPY_UNROLL_BY_4
 #define BURNPY_PREFETCH(x) ((void)0)
-#define BURNPY_PREFETCH_OUTER(x) ((void)0)
 typedef float burnpy_vector_f32;
 typedef double burnpy_vector_f64;
 #endif
@@ -349,17 +347,17 @@ static void burnpy_to_half(uint16_t *y, ptrdiff_t sy, const float *x, ptrdiff_t 
             y[i * sy] = burnpy_half(x[i]);
 }
 
-/* Ask for inputs x[(first[j] - first[0]) * sx ...], `size` bytes of each, that will be read, though not at once, and for what
- * lies between them if little does. Always inlined: a compiler may drop calls that change nothing. */
+/* Ask for inputs x[(first[j] - first[0]) * sx ...], `size` bytes of each, that will be read, though not at once; and for what
+ * lies between them, if little does. Always inlined: a compiler may drop calls that change nothing. */
 BURNPY_INLINE void burnpy_ask(const char *x, ptrdiff_t sx, const ptrdiff_t *first, ptrdiff_t runs, ptrdiff_t size) {
     const ptrdiff_t bytes = (first[runs - 1] - first[0]) * sx + size;
     if (bytes <= 2 * BURNPY_LINE * runs)
         for (ptrdiff_t i = 0; i < bytes; i += BURNPY_LINE)
-            BURNPY_PREFETCH_OUTER(x + i);
+            BURNPY_PREFETCH(x + i);
     else
         for (ptrdiff_t j = 0; j < runs; j++)
             for (ptrdiff_t i = 0; i < size; i += BURNPY_LINE)
-                BURNPY_PREFETCH_OUTER(x + (first[j] - first[0]) * sx + i);
+                BURNPY_PREFETCH(x + (first[j] - first[0]) * sx + i);
 }
 
 /* y[...] = sum of w[k] * x[k * sx + ...] from left to right, over a few vectors of contiguous elements. w[0] is not 0; if
