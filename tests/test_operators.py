@@ -299,3 +299,18 @@ def test_many_rows_past_the_cache_are_as_each_row_alone(rows, mode):
     for r in range(rows):
         alone.run(x[r : r + 1], row, 0, alone.boxes)
         assert row.tobytes() == y[r].tobytes()
+
+
+@pytest.mark.parametrize("mode", ["nearest", "nearest_exact"])
+@pytest.mark.parametrize("step", [1, 2, -1])
+def test_picks_from_more_than_caches_hold_are_the_inputs_themselves(mode, step):
+    """Next rows are asked for in pieces, here several a row, unless its elements lie backwards."""
+    options = InterpolateOptions(mode, align_corners=False)
+    n, m = (301, 20001), (130, 9007)
+    x = np.arange(n[0] * n[1] * abs(step), dtype=SINGLE).reshape(n[0], -1)[:, ::step]
+    plan = make_plan(n, [make_operator(*sizes, options, False, 4) for sizes in zip(n, m, strict=True)], (0, 1))
+    y = np.zeros(m, SINGLE)
+    plan.run(x, y, 0, plan.boxes)
+    half = 1 if mode == "nearest_exact" else 0
+    down, along = (((2 * np.arange(size) + half) * length) // (2 * size) for length, size in zip(n, m, strict=True))
+    np.testing.assert_array_equal(y, x[np.ix_(down, along)])
